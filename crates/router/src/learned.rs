@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_told_in_order_each_once_and_go_with_their_owner() {
+    fn servers_are_listed_in_order_without_repeats_and_removed_with_their_owner() {
         let mut learned = Learned::default();
         let (a, b) = (owner("dhcp-client", 1), owner("dhcp-client", 2));
         assert!(learned.set(b, Some(servers("ether2", &[[9; 4], [1; 4]]))));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_are_to_be_asked_alone_keep_others_out() {
+    fn exclusive_servers_hide_all_others() {
         let mut learned = Learned::default();
         learned.set(owner("a", 1), Some(servers("ether1", &[[1; 4]])));
         let alone = Servers {

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mode_has_bits_of_its_own_and_a_word_of_the_schema() {
+    fn every_mode_has_its_own_bits_and_a_word() {
         let mut all = 0;
         for mode in &MODES {
             assert_eq!(all & bits(mode), 0, "{}", mode.0);

@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dashboard_asks_for_metrics_that_there_are() {
+    fn the_dashboard_uses_only_existing_metrics() {
         let dashboard = include_str!("../../../packaging/grafana.json");
         let names: Vec<_> = dashboard
             .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_leads_from_any_state_to_any_other_and_no_further() {
+    fn a_plan_leads_from_any_state_to_any_other() {
         let mut rng = Rng::seeded(1);
         for _ in 0..1_000 {
             let mut any = || -> BTreeMap<u8, u8> {

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_ports_come_and_go_with_few_numbers() {
+    fn a_million_short_lived_ports_need_few_numbers() {
         let mut numbers = PortNumbers::default();
         for first in (0..1_000_000).step_by(100) {
             let batch: Vec<_> = (first..first + 100).map(name).collect();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_comes_back_has_its_number_and_one_that_rests_is_nobody_elses() {
+    fn a_port_gets_its_recently_released_number_again() {
         let mut numbers = PortNumbers::default();
         let first = numbers.take(&name(0));
         for _ in 0..1_000 {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_none_for_one_port_too_many() {
+    fn no_number_is_left_after_the_last_one() {
         let mut numbers = PortNumbers::default();
         let given = (0..65_535).map(|number| numbers.take(&name(number)));
         assert!(given.into_iter().all(|number| number.is_some()));

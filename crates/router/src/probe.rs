@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_as_it_was_described() {
+    fn a_packet_has_the_described_fields() {
         let frame = probe().frame(Mac([2; 6]), &[(0x88a8, 5)]);
 
         assert_eq!(frame[12..22], [0x88, 0xa8, 0, 5, 0x81, 0, 0, 7, 8, 0]);

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn records_come_back_with_their_age_and_those_of_dynamic_items_are_not_kept() {
+    fn records_are_read_with_their_age_except_those_of_dynamic_items() {
         let folder = std::env::temp_dir().join(format!("ferroute-records-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let (mut records, read) = opened(&folder, 1_000);

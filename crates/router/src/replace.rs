@@ -363,7 +363,7 @@ mod tests {
         /system identity set name=other\n";
 
     #[test]
-    fn one_configuration_becomes_the_other_and_what_is_alike_stays() {
+    fn replacing_a_configuration_keeps_equal_items() {
         let mut store = store_of(BEFORE);
         let wanted = store_of(AFTER);
         let route = store.items("/ip/route").next().expect("a route").id;
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_order_moves_and_nothing_else() {
+    fn only_items_out_of_order_are_moved() {
         let rules = |order: &[u8]| -> String {
             let rule =
                 |n: &u8| format!("/routing rule add src-address=10.{n}.0.0/16 action=drop\n");
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_already_is_not_touched() {
+    fn replacing_with_the_same_configuration_changes_nothing() {
         let mut store = store_of(BEFORE);
         let wanted = store_of(BEFORE);
 

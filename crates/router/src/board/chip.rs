@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn needs_beyond_others_are_named_one_by_one() {
+    fn needs_beyond_a_set_are_returned_one_at_a_time() {
         let wants = Needs::STP.and(Needs::HORIZON).and(Needs::RA_GUARD);
         let first = wants.beyond(Needs::STP).expect("two are left");
         assert_eq!(first.words(), "ra-guard");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn no_chip_does_horizons_and_those_that_switch_have_hosts() {
+    fn no_chip_supports_horizon_and_switching_chips_have_host_tables() {
         for chip in ALL {
             assert!(Needs::HORIZON.beyond(chip.does).is_some(), "{}", chip.name);
             assert_eq!(chip.switches, chip.tables.hosts > 0, "{}", chip.name);

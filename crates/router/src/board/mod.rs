@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_taken_once_and_a_port_is_on_one_chip() {
+    fn board_names_are_unique_and_each_port_is_on_one_chip() {
         let mut names = BTreeSet::new();
         for board in BOARDS {
             assert!(names.insert(plain(board.name)), "{}", board.name);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_is_the_chip_of_all_ports_of_a_machine() {
+    fn the_kernel_is_the_chip_of_all_ports_unless_a_board_is_known() {
         assert_eq!(Board::MACHINE.chip_of("ether17"), Some(0));
         assert!(!Board::MACHINE.is_routerboard());
 

@@ -92,7 +92,7 @@ impl Desk {
 }
 
 #[test]
-fn the_walk_is_the_fast_one_unless_there_is_a_reason() {
+fn the_fast_path_is_used_unless_a_slow_reason_applies() {
     let fast = desk("");
     assert!(fast.snapshot.ipv4.is_fast() && fast.snapshot.ipv6.is_fast());
 
@@ -131,7 +131,7 @@ fn vlans_lie_on_their_parents_however_they_are_ordered() {
 }
 
 #[test]
-fn addresses_come_with_their_networks_and_their_own_routes() {
+fn addresses_add_connected_routes_and_local_routes() {
     let desk = desk(
         "/ip address add address=10.1.0.1/24 interface=ether1\n\
          /ip address add address=10.1.0.2/24 interface=ether1\n\
@@ -212,7 +212,7 @@ fn interfaces_have_link_local_addresses_unless_they_are_switched_off() {
 }
 
 #[test]
-fn rules_are_compiled_in_order_and_those_that_name_nothing_are_left_out() {
+fn rules_are_compiled_in_order_without_those_that_name_missing_items() {
     let desk = desk(
         "/routing table add name=other fib\n\
          /routing rule add dst-address=10.0.0.0/8 action=lookup table=other min-prefix=0\n\
@@ -236,7 +236,7 @@ fn rules_are_compiled_in_order_and_those_that_name_nothing_are_left_out() {
 }
 
 #[test]
-fn an_mtu_is_no_more_than_the_device_carries() {
+fn an_mtu_is_limited_to_that_of_the_device() {
     let desk = desk("/interface ethernet\nset ether1 mtu=9500\nset ether2 mtu=1400\n");
 
     assert_eq!(desk.line_of("ether1").mtu, 9_000);
@@ -244,7 +244,7 @@ fn an_mtu_is_no_more_than_the_device_carries() {
 }
 
 #[test]
-fn an_mtu_of_a_vlan_is_no_more_than_the_device_carries() {
+fn an_mtu_of_a_vlan_is_limited_to_that_of_the_device() {
     let desk = desk(
         "/interface vlan add name=v interface=ether1 vlan-id=5 mtu=9500\n\
          /interface vlan add name=w interface=v vlan-id=6 mtu=9500\n",
@@ -257,7 +257,7 @@ fn an_mtu_of_a_vlan_is_no_more_than_the_device_carries() {
 }
 
 #[test]
-fn a_device_is_asked_for_the_longest_mtu_on_it_that_was_given() {
+fn a_device_gets_the_largest_mtu_configured_on_it() {
     let wishes = |configuration: &str| {
         let desk = desk(configuration);
         ["ether1", "ether2"].map(|port| desk.layout.wishes[port].mtu)
@@ -274,7 +274,7 @@ fn a_device_is_asked_for_the_longest_mtu_on_it_that_was_given() {
 }
 
 #[test]
-fn the_device_of_a_disabled_port_is_to_be_off() {
+fn the_device_of_a_disabled_port_is_set_down() {
     let desk = desk(
         "/interface ethernet disable ether2\n\
          /interface vlan add name=v interface=ether1 vlan-id=5 disabled=yes\n",

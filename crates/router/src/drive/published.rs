@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_that_another_has_by_now_is_not_taken_from_it() {
+    fn interfaces_may_swap_their_vlan_tags() {
         let (mut published, mut retired) = published();
         let (below, one, other) = (InterfaceId(1), InterfaceId(2), InterfaceId(3));
         let tag = |vlan_id| Tag {
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn interfaces_without_an_address_are_known_by_the_first_one_in_use() {
+    fn interfaces_without_an_address_use_the_first_one_of_another_interface() {
         let (mut published, mut retired) = published();
         let (bare, one, other) = (InterfaceId(1), InterfaceId(2), InterfaceId(3));
         for id in [bare, one, other] {

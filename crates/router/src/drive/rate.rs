@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_looks_differ_by_is_shared_out_over_the_time_between_them() {
+    fn a_rate_is_the_difference_of_two_counts_by_the_time_between_them() {
         let id = InterfaceId(1);
         let counted = |packets, bytes| InterfaceTraffic {
             rx: Traffic { packets, bytes },

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_that_is_not_finished_is_no_damage() {
+    fn an_unfinished_checksum_is_not_treated_as_wrong() {
         let mut packet = syn(Flags::SYN);
         packet[36] ^= 1;
 

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_is_freed_when_its_last_worker_has_given_it_back() {
+    fn a_snapshot_is_freed_only_after_the_last_worker_dropped_it() {
         let mut retired = Retired::default();
         let firewall = Arc::new(Firewall::default());
         let snapshot = Arc::new(Snapshot {

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_earliest_is_due_first_and_once() {
+    fn the_earliest_timer_fires_first_and_only_once() {
         let mut timers = Timers::default();
         timers.set('a', Some(Instant::from_secs(5)));
         timers.set('b', Some(Instant::from_secs(3)));

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_told_by_its_addresses_and_what_it_carries() {
+    fn a_frame_is_described_by_its_addresses_and_its_content() {
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 0xa1, 8, 6];
         frame.resize(60, 0);
         let macs = "src-mac 02:00:00:00:00:a1, dst-mac 02:00:00:00:00:02";

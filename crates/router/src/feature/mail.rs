@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn few_are_sent_at_a_time_and_no_more_wait_than_may() {
+    fn concurrent_and_waiting_mails_are_limited() {
         let clock = crate::DayClock::new(menu::Clock::utc(0));
         let (mut mails, mut log) = (Mails::default(), Log::new(clock));
         for _ in 0..WAITING {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_takes_is_refused() {
+    fn mails_with_invalid_addresses_are_refused() {
         type Change = fn(&mut Letter);
         let changes: [Change; 5] = [
             |letter| letter.server.host = "0.0.0.0".to_owned(),

@@ -72,7 +72,7 @@ fn features_have_a_part_in_menus_that_are_declared() {
 }
 
 #[test]
-fn a_transaction_is_followed_by_those_whose_menus_it_changed() {
+fn a_transaction_reaches_only_features_with_changed_menus() {
     let (mut store, mut features) = (schema::store(), features());
     follow(&mut features, &store, None);
     let event = [
@@ -96,7 +96,7 @@ fn a_transaction_is_followed_by_those_whose_menus_it_changed() {
 }
 
 #[test]
-fn what_a_feature_wants_of_another_is_an_effect() {
+fn requests_between_features_are_effects() {
     let (mut store, mut features) = (schema::store(), features());
     follow(&mut features, &store, None);
     let mut out = Effects::default();

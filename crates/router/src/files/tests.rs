@@ -108,7 +108,7 @@ fn size_and_number_are_bounded() {
 }
 
 #[test]
-fn a_folder_is_removed_with_all_that_is_in_it() {
+fn a_folder_is_removed_with_its_content() {
     both(|files| {
         files.make_folder("job").expect("a new folder");
         files.make_folder("job/in").expect("a new folder");
@@ -122,7 +122,7 @@ fn a_folder_is_removed_with_all_that_is_in_it() {
 }
 
 #[test]
-fn a_memory_disk_has_files_of_its_own_up_to_its_size() {
+fn a_memory_disk_holds_files_up_to_its_size() {
     let clock = DayClock::new(menu::Clock::utc(0));
     both(|files| {
         files.write("a.txt", b"kept").expect("a new file");

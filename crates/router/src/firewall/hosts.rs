@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_names_are_in_lists_as_long_as_some_entry_has_them() {
+    fn addresses_of_names_stay_in_lists_while_an_entry_has_them() {
         let mut bench = Bench::new(
             "/ip firewall address-list\n\
              add list=x address=a.example\nadd list=x address=b.example\n\

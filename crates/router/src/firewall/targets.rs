@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_place_is_shared_even_if_what_lies_there_is_what_lies_in_none() {
+    fn a_new_slot_is_shared_even_if_its_target_is_the_default() {
         let mut targets = Targets::default();
         assert!(targets.shared().is_empty());
 

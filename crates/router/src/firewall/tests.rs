@@ -264,7 +264,7 @@ fn a_change_compiles_only_what_it_touches() {
 }
 
 #[test]
-fn patterns_are_in_force_at_once_and_joined_when_the_owner_comes_to_it() {
+fn patterns_work_at_once_and_are_joined_later_by_the_owner() {
     let mut bench = Bench::new(
         "/ip firewall layer7-protocol\nadd name=a regexp=a.*b\nadd name=b regexp=c.*d\n\
          /ip firewall filter add chain=forward action=drop layer7-protocol=a",
@@ -611,7 +611,7 @@ fn a_change_of_one_rule_of_ten_thousand_reads_no_other() {
 }
 
 #[test]
-fn chains_that_come_and_go_leave_room_for_others() {
+fn removed_chains_leave_room_for_new_ones() {
     let mut bench = Bench::new("/ip firewall filter add chain=input action=jump jump-target=c0");
 
     for n in 1..3_000 {

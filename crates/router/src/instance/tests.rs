@@ -37,7 +37,7 @@ fn sealed(router: &Instance) -> String {
 }
 
 #[test]
-fn a_first_password_that_nobody_was_told_is_void_at_the_next_start() {
+fn a_first_password_that_was_never_shown_is_replaced_at_the_next_start() {
     let state = folder("untold");
     let (mut router, notes) = started(&state);
     assert_eq!(router.give_first_password(&notes, "one"), Ok(true));
@@ -59,7 +59,7 @@ fn a_first_password_that_nobody_was_told_is_void_at_the_next_start() {
 }
 
 #[test]
-fn a_password_that_its_user_has_set_since_is_kept() {
+fn a_password_that_the_user_set_meanwhile_is_kept() {
     let state = folder("own");
     let (mut router, notes) = started(&state);
     assert_eq!(router.give_first_password(&notes, "one"), Ok(true));

@@ -36,7 +36,7 @@ fn by(router: &mut Instance, (user, policies): (&str, Policies), line: &str) -> 
 const ADMIN: (&str, Policies) = ("admin", Policies::ALL);
 
 #[test]
-fn files_of_others_are_changed_by_who_manages_users_alone() {
+fn only_user_managers_change_files_of_others() {
     let mut router = router();
     by(&mut router, ADMIN, "/export file=kept");
     let before = by(&mut router, ADMIN, ":put [/file get kept.rsc contents]");
@@ -97,7 +97,7 @@ fn what_may_hold_secrets_is_read_by_who_sees_secrets() {
 }
 
 #[test]
-fn a_user_has_a_share_of_the_room() {
+fn a_user_may_fill_only_a_share_of_the_space() {
     let mut router = router();
     let many = ":for i from=1 to=300 do={ /export file=\"f$i\" }";
 
@@ -141,7 +141,7 @@ fn who_owns_a_file_is_known_after_a_restart() {
 }
 
 #[test]
-fn what_adds_a_file_says_which() {
+fn adding_a_file_returns_its_id() {
     let mut router = router();
     let line = ":local id [/file add name=a.txt contents=x]; :put [/file get $id name]";
     assert_eq!(by(&mut router, ADMIN, line), "a.txt\n");
@@ -152,7 +152,7 @@ fn what_adds_a_file_says_which() {
 }
 
 #[test]
-fn the_stored_mail_password_goes_to_another_server_by_who_may_read_it() {
+fn the_stored_mail_password_goes_to_another_server_only_with_sensitive() {
     let mut router = router();
     by(
         &mut router,

@@ -85,7 +85,7 @@ fn history_shows_who_did_what_and_undo_and_redo_walk_through_it() {
 }
 
 #[test]
-fn safe_mode_is_given_back_when_its_session_is_lost_and_kept_when_it_leaves() {
+fn safe_mode_reverts_if_its_session_is_lost_and_keeps_if_it_quits() {
     let mut router = router();
     let (mut owner, mut other) = (Session::new("anna"), Session::new("bert"));
     let number = owner.caller().session;
@@ -130,7 +130,7 @@ fn safe_mode_is_given_back_when_its_session_is_lost_and_kept_when_it_leaves() {
 }
 
 #[test]
-fn a_second_taker_is_told_or_takes_over() {
+fn a_second_user_is_refused_safe_mode_or_takes_it_over() {
     let mut router = router();
     let (mut anna, mut bert) = (Session::new("anna"), Session::new("bert"));
     run(
@@ -163,7 +163,7 @@ fn a_second_taker_is_told_or_takes_over() {
 }
 
 #[test]
-fn no_number_of_changes_is_too_many_for_safe_mode() {
+fn safe_mode_reverts_any_number_of_changes() {
     let mut router = router();
     let mut owner = Session::new("anna");
     run(&mut router, &mut owner, "/safe-mode take");
@@ -177,7 +177,7 @@ fn no_number_of_changes_is_too_many_for_safe_mode() {
 }
 
 #[test]
-fn what_is_printed_replaces_a_file_or_stands_behind_what_is_in_it() {
+fn print_to_a_file_replaces_it_or_appends_to_it() {
     let mut router = router();
     once(&mut router, "/interface list add name=LAN");
     let print = "/interface list print terse proplist=name file=lists";
@@ -191,7 +191,7 @@ fn what_is_printed_replaces_a_file_or_stands_behind_what_is_in_it() {
 }
 
 #[test]
-fn an_export_to_a_file_imports_to_the_same() {
+fn an_imported_export_file_gives_the_same_configuration() {
     let mut router = router();
     once(&mut router, "/interface list add name=LAN comment=\"a b\"");
     once(
@@ -338,7 +338,7 @@ fn a_dry_run_judges_what_the_conversion_of_an_older_file_makes() {
 }
 
 #[test]
-fn a_program_is_told_of_the_errors_of_a_dry_run_within_bounds() {
+fn an_api_client_gets_a_limited_list_of_dry_run_errors() {
     let mut router = router();
     let long = "x".repeat(1000);
     let line = format!("/{long}\n");
@@ -373,7 +373,7 @@ fn a_program_is_told_of_the_errors_of_a_dry_run_within_bounds() {
 }
 
 #[test]
-fn a_backup_brings_back_what_was_there_and_another_is_refused() {
+fn a_backup_restores_the_configuration_and_invalid_ones_are_refused() {
     let mut router = router();
     once(
         &mut router,
@@ -642,7 +642,7 @@ fn files_are_added_shown_read_and_removed() {
 }
 
 #[test]
-fn the_workers_are_told_when_the_zone_has_another_time() {
+fn workers_learn_a_changed_time_zone_offset() {
     let mut router = router();
     let zone = |router: &mut Instance| router.control().snapshot().zone_seconds;
     let before = zone(&mut router);
@@ -656,7 +656,7 @@ fn the_workers_are_told_when_the_zone_has_another_time() {
 }
 
 #[test]
-fn an_entry_with_a_timeout_is_there_for_that_long_and_not_after_a_restart() {
+fn an_entry_with_a_timeout_expires_and_does_not_survive_a_restart() {
     const ENTRY: &str = "/ip firewall address-list add list=a address=192.0.2.1 timeout=20s";
     const ENTRIES: &str = ":put [:len [/ip firewall address-list find]]";
     // The entry comes from the file of the initial configuration.
@@ -692,7 +692,7 @@ fn an_entry_with_a_timeout_is_there_for_that_long_and_not_after_a_restart() {
 }
 
 #[test]
-fn what_everybody_knows_by_its_name_keeps_it() {
+fn builtin_items_keep_their_names() {
     let (mut router, mut session) = (router(), Session::new("admin"));
     for line in [
         "/routing table set [find name=main] name=foo",

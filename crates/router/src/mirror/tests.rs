@@ -27,7 +27,7 @@ fn an_interface_without_an_address_has_a_mirror_as_long_as_a_service_asks() {
 }
 
 #[test]
-fn who_has_no_address_has_a_mirror_while_the_interface_runs() {
+fn a_requested_mirror_without_addresses_exists_while_the_link_is_up() {
     let mut router = router();
     let id = router.id("ether1");
     router.control().ask_for_mirror(id, "dhcp-client");
@@ -58,7 +58,7 @@ fn addresses_ask_for_mirrors_and_other_interfaces_have_none() {
 }
 
 #[test]
-fn only_what_changes_is_taken_and_only_once() {
+fn only_changes_are_returned_and_only_once() {
     let mut router = router();
     for number in 1..=100 {
         router.run(&format!(
@@ -76,7 +76,7 @@ fn only_what_changes_is_taken_and_only_once() {
 }
 
 #[test]
-fn a_slot_that_is_given_again_has_the_port_number_that_it_had() {
+fn port_numbers_are_used_again_with_their_slot() {
     let mut router = router();
     let mut numbers = BTreeSet::new();
     for _ in 0..300 {
@@ -165,7 +165,7 @@ fn thirty_thousand_point_to_point_interfaces_share_one_port() {
 }
 
 #[test]
-fn sessions_that_come_and_go_leave_nothing_behind() {
+fn ended_sessions_leave_nothing_behind() {
     // A million in an optimised build.
     let batches = if cfg!(debug_assertions) { 10 } else { 1_000 };
     let mut router = router();

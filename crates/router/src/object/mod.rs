@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_owner_has_is_found_and_goes_with_it_and_ids_are_never_given_again() {
+    fn objects_are_found_by_owner_and_ids_are_never_used_twice() {
         let mut objects = Objects::default();
         let mut seen = BTreeSet::new();
         for round in 0..3 {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_by_itself_is_shown_once_and_keeps_its_id() {
+    fn objects_of_the_router_are_shown_once_and_keep_their_id() {
         let mut objects = Objects::default();
         let what = What::LinkLocalNetwork(InterfaceId(3));
         objects.show(what, true);

@@ -281,7 +281,7 @@ fn a_recursive_route_fails_over_when_its_check_fails() {
 }
 
 #[test]
-fn a_gateway_behind_several_ways_is_asked_by_each_once() {
+fn a_recursive_gateway_is_checked_once_over_each_path() {
     let (mut rib, mut fib) = two_networks();
     let lines = rib.lines().in_use();
     let ways = vec![via("10.1.0.1"), via("10.2.0.1"), via("10.2.0.1")];
@@ -368,7 +368,7 @@ fn a_recursive_gateway_moves_without_a_write_to_its_routes() {
 }
 
 #[test]
-fn gateways_that_lead_to_each_other_come_to_rest() {
+fn gateways_that_lead_to_each_other_give_no_route() {
     let (mut rib, mut fib) = two_networks();
     let loopy = |net: &str, gateway: &str| Offer {
         scope: 10,
@@ -422,7 +422,7 @@ fn the_far_end_of_a_point_to_point_address_is_a_neighbour() {
 }
 
 #[test]
-fn an_own_address_is_no_gateway() {
+fn a_local_address_is_not_a_valid_gateway() {
     let (mut rib, mut fib) = two_networks();
     rib.add(&Offer {
         scope: 10,
@@ -540,7 +540,7 @@ fn many_small_changes_end_where_one_large_one_does() {
 }
 
 #[test]
-fn nothing_is_left_of_what_was_taken_out() {
+fn removed_routes_leave_nothing_behind() {
     let (mut rib, mut fib) = two_networks();
     let lines = rib.lines().in_use();
     let ids: Vec<_> = (0..1000u32)

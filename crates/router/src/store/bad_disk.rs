@@ -274,7 +274,7 @@ fn is_named(number: usize, said: &str) -> bool {
 }
 
 #[test]
-fn a_record_whose_content_is_hit_in_both_copies_is_named_and_those_behind_it_are_there() {
+fn a_lost_change_is_reported_and_later_ones_are_read() {
     let folder = Folder::new("record");
     let mut image = filled(&folder, 12, Left::Killed);
     // Damages all of the database, and the ledger's content of the eleventh change.
@@ -319,7 +319,7 @@ fn records(ledger: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn the_ledger_gives_the_state_that_the_database_has() {
+fn replaying_the_ledger_gives_the_state_of_the_database() {
     let folder = Folder::new("replay");
     let (mut store, _) = started(&folder, OnDamage::Refuse);
     let admin = || By::user("admin", Clock::utc(0));
@@ -391,7 +391,7 @@ fn damage_is_accepted_while_the_router_runs() {
 }
 
 #[test]
-fn a_database_of_before_is_not_taken_for_the_last_one() {
+fn an_older_database_is_refused_and_completed_from_the_ledger() {
     let folder = Folder::new("older");
     let older = filled(&folder, 5, Left::Stopped).swap_remove(0);
     let (mut store, _) = started(&folder, OnDamage::Refuse);
@@ -410,7 +410,7 @@ fn a_database_of_before_is_not_taken_for_the_last_one() {
 }
 
 #[test]
-fn no_file_of_the_store_says_what_is_in_it() {
+fn no_file_of_the_store_contains_clear_text() {
     let folder = Folder::new("clear");
     let image = filled(&folder, 6, Left::Killed);
     assert_eq!(image.len(), FILES.len() - 1, "the ledger is short");
@@ -471,7 +471,7 @@ fn a_wrong_key_is_no_damage() {
 }
 
 #[test]
-fn what_a_version_before_kept_in_the_clear_is_encrypted_once() {
+fn a_clear_text_database_of_an_earlier_version_is_encrypted() {
     let folder = Folder::new("before");
     let mut store = schema::store();
     add(&mut store, 1);
@@ -513,7 +513,7 @@ fn a_snapshot_is_written_when_changes_have_ended() {
 }
 
 #[test]
-fn a_note_is_in_the_ledger_and_no_snapshot_is_written_for_it() {
+fn a_note_is_in_the_ledger_and_causes_no_snapshot() {
     let folder = Folder::new("note");
     let (mut store, _) = started(&folder, OnDamage::Refuse);
     add(&mut store, 1);

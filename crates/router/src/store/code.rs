@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_is_read_as_it_was_written_or_not_at_all() {
+    fn a_transaction_is_read_as_written_and_never_from_a_part() {
         let by = By {
             user: String::from("admin"),
             clock: Some(Clock {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_was_kept_is_read_as_it_was_written() {
+    fn all_kept_data_is_read_as_written() {
         let held = Held {
             since: 2,
             items: vec![
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_is_read_as_it_was_written() {
+    fn a_configuration_is_read_as_written() {
         let one = Saved {
             revision: 3,
             last_ids: vec![(String::from("/x"), 9)],

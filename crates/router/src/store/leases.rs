@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_there_and_what_was_not_finished_is_not() {
+    fn whole_blocks_are_read_and_unfinished_ones_are_not() {
         let folder = Folder::new("kept");
         let (mut log, found) = folder.open();
         assert!(found.is_empty());

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_made_once_for_its_owner_alone_and_not_where_one_is_missed() {
+    fn a_key_file_is_made_once_and_not_if_existing_state_needs_it() {
         let folder = folder("file");
         let (path, state) = (folder.join("own/store.key"), folder.join("state"));
         let from = KeyFrom {

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_another_key_or_name_is_not_opened() {
+    fn a_secret_with_another_key_or_name_is_unreadable() {
         let folder = Folder::new("other");
         let state = &folder.0;
         state

@@ -48,7 +48,7 @@ fn taken_up(kept: &Kept) -> Store {
 }
 
 #[test]
-fn what_was_committed_is_there_after_a_restart() {
+fn committed_changes_survive_a_restart() {
     let folder = folder();
     let mut store = schema::store();
     store.set_journal(Box::new(opened(&folder).expect("a new folder")));
@@ -123,7 +123,7 @@ fn a_start_writes_nothing_where_this_version_reads_what_is_there() {
 }
 
 #[test]
-fn a_disk_that_was_full_takes_changes_again_when_it_is_not() {
+fn changes_succeed_again_after_a_full_disk_has_space() {
     let mut refused = 0;
     for writes in 0..24 {
         let disk = Disk::default();
@@ -178,7 +178,7 @@ fn two_routers_cannot_share_a_folder() {
 }
 
 #[test]
-fn a_router_waits_for_one_that_is_ending() {
+fn a_starting_router_waits_for_one_that_is_ending() {
     let folder = folder();
     let mut first = Some(opened(&folder).expect("a new folder"));
     let mut looks = 0;
@@ -334,7 +334,7 @@ fn a_folder_in_which_the_database_was_not_finished_is_begun_anew() {
 }
 
 #[test]
-fn what_is_kept_is_for_its_owner_alone() {
+fn the_store_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder();
     // Another program created the folder with permissions for everybody.
@@ -360,7 +360,7 @@ fn what_is_kept_is_for_its_owner_alone() {
 }
 
 #[test]
-fn the_log_is_bounded_and_a_change_too_large_for_it_ends_it() {
+fn the_undo_log_is_limited_and_a_too_large_change_clears_it() {
     let disk = Disk::default();
     let mut store = schema::store();
     store.set_journal(Box::new(
@@ -424,7 +424,7 @@ fn commands_of_a_script_wait_for_the_disk_together() {
 }
 
 #[test]
-fn what_a_script_prints_is_said_of_what_is_on_disk() {
+fn a_script_prints_only_after_its_changes_are_on_disk() {
     /// Records the number of syncs at each line.
     struct Lines(Disk, Vec<usize>);
 
@@ -458,7 +458,7 @@ fn what_a_script_prints_is_said_of_what_is_on_disk() {
 }
 
 #[test]
-fn a_group_that_the_disk_refuses_is_taken_back_and_can_be_made_again() {
+fn a_group_that_the_disk_refuses_is_reverted_and_can_be_repeated() {
     let (disk, mut store) = on_disk();
     run_line(&mut store, "/interface/list/add name=before");
     let revision = store.revision();

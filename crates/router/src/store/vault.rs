@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sealed_is_opened_at_its_place_with_its_key_and_as_it_was() {
+    fn sealed_data_opens_only_unchanged_at_its_place_with_its_key() {
         let key = Key::new([1; 32], "a test");
         let vault = Vault::new(&key).expect("random numbers");
         let place = Place("items", "/ip/address", 7);

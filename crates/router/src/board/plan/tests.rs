@@ -134,7 +134,7 @@ fn asks<'a>(row: &str, [first, second]: [&'a str; 2]) -> (BridgeAsks<'a>, Vec<Po
 }
 
 #[test]
-fn every_board_switches_with_what_the_matrix_says_and_with_nothing_else() {
+fn every_board_switches_exactly_with_the_features_of_the_matrix() {
     for (row, does) in MATRIX {
         for (family, boards) in FAMILIES.iter().enumerate() {
             for (name, names) in *boards {
@@ -157,7 +157,7 @@ fn every_board_with_a_chip_stands_in_the_matrix() {
 }
 
 #[test]
-fn tags_of_another_kind_and_stacked_ones_are_for_prestera_alone() {
+fn only_prestera_switches_other_tag_types_and_stacked_tags() {
     for (name, names, switches) in [
         ("CRS326", ["ether1", "ether2"], true),
         ("RB5009", ["ether1", "ether2"], false),
@@ -251,7 +251,7 @@ fn a_chip_switches_for_one_bridge_and_its_ports_elsewhere_are_another_group() {
 }
 
 #[test]
-fn the_first_bridge_that_can_be_switched_has_the_chip() {
+fn the_first_bridge_that_can_be_switched_gets_the_chip() {
     let filters = BridgeAsks {
         vlans: Some(TagType::Customer),
         ..bridge("vlans")
@@ -295,7 +295,7 @@ fn a_crs1_keeps_seven_bridges_apart() {
 }
 
 #[test]
-fn the_kernel_switches_for_many_bridges_what_it_can_look_at() {
+fn the_kernel_switches_several_bridges_with_supported_features() {
     let snoops = BridgeAsks {
         wants: Needs::DHCP_SNOOPING,
         ..bridge("snoops")
@@ -337,7 +337,7 @@ fn the_kernel_switches_for_many_bridges_what_it_can_look_at() {
 }
 
 #[test]
-fn there_are_no_more_groups_and_places_than_below() {
+fn groups_and_ports_stay_within_the_limits_of_the_data_plane() {
     let names: Vec<_> = (0..20).map(|n| format!("bridge{n}")).collect();
     let bridges: Vec<_> = names.iter().map(|name| bridge(name)).collect();
     let one_each: Vec<_> = (0..20)

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_keeps_the_last_entries_and_gives_new_ones_once() {
+    fn the_log_keeps_the_last_entries_and_returns_new_ones_once() {
         let mut log = log("");
         assert_eq!(messages(&log), ["early"]);
         (0..1_005).for_each(|n| log.add("system,info", format!("entry {n}")));
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_say_what_is_kept_where_and_with_which_words_before_it() {
+    fn rules_select_entries_their_action_and_their_prefix() {
         let mut log = log(
             "/system logging action add name=few target=memory memory-lines=2\n\
              /system logging add topics=script,!debug action=few prefix=S regex=\"^[a-y]\"\n\
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_critical_is_for_consoles_each_of_which_hears_it_once() {
+    fn each_console_shows_critical_entries_once() {
         let mut log = log("");
         log.add("system,info", "not for them");
         log.add("system,error,critical", "first");
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_memory_that_is_to_stop_keeps_the_oldest() {
+    fn a_full_memory_with_stop_on_full_keeps_the_oldest_entries() {
         let mut log =
             log("/system logging action set memory memory-lines=2 memory-stop-on-full=yes");
         log.add("system,info", "second");

@@ -122,7 +122,7 @@ impl Router {
 }
 
 #[test]
-fn what_an_owner_has_works_and_shows_in_its_menus_and_goes_at_once() {
+fn objects_of_an_owner_work_show_in_menus_and_vanish_together() {
     let mut router = Router::new();
     router.come(3);
     router.come(4);
@@ -216,7 +216,7 @@ fn workers_hear_of_policies_that_no_transaction_made() {
 }
 
 #[test]
-fn a_rule_of_a_feature_comes_before_those_that_are_configured() {
+fn a_rule_of_a_feature_precedes_configured_rules() {
     let mut router = Router::new();
     for line in [
         "/ip/address/add address=192.0.2.1/24 interface=ether1",
@@ -261,7 +261,7 @@ fn a_rule_of_a_feature_comes_before_those_that_are_configured() {
 }
 
 #[test]
-fn a_configured_interface_has_its_name_before_a_dynamic_one() {
+fn a_name_finds_a_configured_interface_before_a_dynamic_one() {
     let mut router = Router::new();
     router.come(1);
     let dynamic = router.id("null1").expect("it is there");
@@ -275,7 +275,7 @@ fn a_configured_interface_has_its_name_before_a_dynamic_one() {
 }
 
 #[test]
-fn memory_and_slots_return_with_those_who_come_and_go() {
+fn removed_owners_release_their_memory_and_slots() {
     let mut router = Router::new();
     let mut now = machine::Instant::ZERO;
     let epoch = router.control().snapshot().epoch;

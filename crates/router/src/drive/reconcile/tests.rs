@@ -345,7 +345,7 @@ fn forget_tries(control: &mut Control) {
 }
 
 #[test]
-fn changes_that_are_followed_come_to_what_a_load_comes_to() {
+fn followed_changes_lead_to_the_same_state_as_a_load() {
     for seed in 0..40 {
         let mut world = World::new(seed);
         for _ in 0..6 {

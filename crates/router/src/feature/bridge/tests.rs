@@ -95,7 +95,7 @@ impl Desk {
 }
 
 #[test]
-fn ports_are_slaves_of_their_bridge_while_it_is_in_use() {
+fn ports_are_slaves_of_their_bridge_while_it_is_enabled() {
     let mut desk = Desk::new(
         "/interface/bridge/add name=b\n\
          /interface/bridge/port/add bridge=b interface=ether1\n\
@@ -122,7 +122,7 @@ fn ports_are_slaves_of_their_bridge_while_it_is_in_use() {
 }
 
 #[test]
-fn what_can_not_be_joined_is_refused() {
+fn ports_that_cannot_join_a_bridge_are_refused() {
     let mut desk = Desk::new(
         "/interface/bridge/add name=b\n/interface/bridge/add name=c\n\
          /interface/bridge/port/add bridge=b interface=ether1\n",
@@ -147,7 +147,7 @@ fn what_can_not_be_joined_is_refused() {
 }
 
 #[test]
-fn address_and_mtu_are_those_of_the_ports_unless_they_are_given() {
+fn address_and_mtu_come_from_the_ports_unless_configured() {
     let mut desk = Desk::new("/interface/bridge/add name=b\n");
     let made = desk.value("/interface/get b mac-address");
     assert!(made.starts_with("0A:00:00:00:"), "{made}");
@@ -182,7 +182,7 @@ fn address_and_mtu_are_those_of_the_ports_unless_they_are_given() {
 }
 
 #[test]
-fn members_of_lists_are_ports_with_rows_of_their_own() {
+fn members_of_an_interface_list_are_ports_with_dynamic_items() {
     let mut desk = Desk::new(
         "/interface/list/add name=inner\n/interface/list/add name=L include=inner\n\
          /interface/list/member/add list=inner interface=ether2\n\
@@ -202,7 +202,7 @@ fn members_of_lists_are_ports_with_rows_of_their_own() {
 }
 
 #[test]
-fn vlans_have_the_members_that_are_named_and_those_that_come_by_themselves() {
+fn vlans_have_configured_members_and_dynamic_ones() {
     let mut desk = Desk::new(
         "/interface/bridge/add name=b vlan-filtering=yes\n\
          /interface/bridge/port/add bridge=b interface=ether1\n\

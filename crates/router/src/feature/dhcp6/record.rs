@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_comes_back_with_the_time_that_is_left_to_the_client_that_wrote_it() {
+    fn a_record_restores_remaining_lifetimes_for_its_own_client_only() {
         let now = Instant::from_secs(100);
         let config = Config {
             duid: vec![0, 3, 0, 1, 2, 0, 0, 0, 0, 9],

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_of_another_interface_is_not_taken_over() {
+    fn a_lease_that_overlaps_another_interfaces_network_is_a_conflict() {
         let lan = InterfaceId::new(1, 0);
         let wan = InterfaceId::new(2, 0);
         let own = |text: &str| vec![text.parse().expect("a network")];

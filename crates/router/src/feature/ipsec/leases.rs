@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_gets_what_it_asks_for_or_what_is_left_and_gives_it_back() {
+    fn a_peer_leases_its_requested_address_or_a_free_one_and_returns_it() {
         let pools = Pools::default();
         let [first, last] = [5, 6].map(|last| Ipv4Addr::new(10, 9, 0, last));
         pools.set("vpn", &[(first, last)], None);

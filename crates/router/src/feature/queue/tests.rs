@@ -121,7 +121,7 @@ fn the_first_queue_of_the_list_counts_and_a_move_changes_that() {
 }
 
 #[test]
-fn what_lies_in_a_queue_comes_before_the_rest_of_it_and_goes_with_it() {
+fn children_match_before_their_parent_and_stop_with_it() {
     let mut world = World::default();
     // The order of items does not matter: a child may precede its parent.
     world.put(3, 30, queue("child", Some("parent"), 7, 32));
@@ -147,7 +147,7 @@ fn what_lies_in_a_queue_comes_before_the_rest_of_it_and_goes_with_it() {
 }
 
 #[test]
-fn a_queue_for_an_interface_works_while_that_is_there() {
+fn a_queue_for_an_interface_works_while_the_interface_exists() {
     let mut world = World::default();
     let mut settings = queue("guests", None, 0, 24);
     settings.targets = vec![Whom::Interface("vlan7".into())];
@@ -166,7 +166,7 @@ fn a_queue_for_an_interface_works_while_that_is_there() {
 }
 
 #[test]
-fn other_limits_leave_nodes_as_they_are_and_what_is_taken_down_is_told_gone() {
+fn changed_limits_keep_nodes_and_removed_nodes_are_reported() {
     let mut world = World::default();
     world.put(1, 10, queue("one", None, 7, 32));
     let before = world.met_by(7);
@@ -186,7 +186,7 @@ fn other_limits_leave_nodes_as_they_are_and_what_is_taken_down_is_told_gone() {
 }
 
 #[test]
-fn a_queue_with_a_time_works_while_it_is_that_time() {
+fn a_queue_with_a_time_works_only_during_that_time() {
     let mut world = World::default();
     let office = When {
         first: 8 * 3_600,
@@ -213,7 +213,7 @@ fn a_queue_with_a_time_works_while_it_is_that_time() {
 }
 
 #[test]
-fn the_queue_that_is_told_is_the_one_that_workers_find() {
+fn the_reported_queue_is_the_one_that_workers_find() {
     let mut world = World::default();
     world.put(2, 20, queue("parent", None, 0, 24));
     world.put(3, 30, queue("child", Some("parent"), 7, 32));

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_asked_as_the_configuration_says() {
+    fn login_servers_follow_the_configuration() {
         let made = Instance::new(&Setup::offline(menu::Clock::utc(0)), schema::store());
         let (mut router, _) = made.expect("memory for a small pool");
         run(
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_is_counted_by_server() {
+    fn requests_and_answers_are_counted_per_server() {
         let made = Instance::new(&Setup::offline(menu::Clock::utc(0)), schema::store());
         let (mut router, _) = made.expect("memory for a small pool");
         run(&mut router, "/radius add service=login address=192.0.2.1");

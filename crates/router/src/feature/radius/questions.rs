@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_a_port_and_there_are_not_too_many() {
+    fn each_request_has_its_own_port_and_their_number_is_limited() {
         let (mut questions, mut ports_of) = (questions(), Vec::new());
         for key in 0..MOST {
             let mut out = Effects::default();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_silent_is_asked_again_from_the_same_port_and_given_up() {
+    fn requests_to_a_silent_server_repeat_from_the_same_port_and_then_fail() {
         let (mut questions, mut out) = (questions(), Effects::default());
         let nobodys = SocketAddr::from(([192, 0, 2, 1], 1812));
         assert!(questions.ask(5, asked(), Instant::ZERO, &mut out).is_none());

@@ -114,7 +114,7 @@ fn vlans_of_a_chip_become_those_of_the_bridge() {
 }
 
 #[test]
-fn a_chip_without_the_menu_says_so_and_does_nothing() {
+fn a_chip_without_vlan_mode_reports_it_and_ignores_the_menu() {
     let mut router = router(Some("hEX"), &format!("{LAN}{VLANS}"));
     assert!(bridge(&mut router).vlans.is_none());
     let status = value(&mut router, "/interface/ethernet/switch/port/get 1 status");

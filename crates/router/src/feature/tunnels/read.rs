@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tunnel_keeps_its_address_until_its_name_has_another_one() {
+    fn a_tunnel_keeps_its_remote_address_until_its_name_resolves_to_others() {
         let [a, b]: [IpAddr; 2] =
             ["192.0.2.1", "192.0.2.2"].map(|text| text.parse().expect("an address"));
         let v6: IpAddr = "2001:db8::1".parse().expect("an address");

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_sections_parse_to_the_same_lines() {
         let mut text = String::from("# a comment\n");
         section(
             &mut text,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_configuration_is_refused_by_line() {
+    fn invalid_files_are_refused_with_the_line() {
         for (text, says) in [
             ("", "0 sections"),
             ("[Peer]\n", "0 sections"),

@@ -97,7 +97,7 @@ fn offered(at: &str, data: &[u8]) -> Offered {
 }
 
 #[test]
-fn an_interface_without_an_address_hears_its_offer() {
+fn a_client_receives_offers_on_an_interface_without_an_address() {
     let client = Client::default();
     let mut rig = Rig::new(client.clone());
     rig.run("/ip/firewall/filter/add chain=input action=drop");
@@ -117,7 +117,7 @@ fn an_interface_without_an_address_hears_its_offer() {
 }
 
 #[test]
-fn a_vlan_without_an_address_hears_its_own() {
+fn a_client_receives_offers_on_a_vlan_without_an_address() {
     let client = Client::default();
     let mut rig = Rig::new(client.clone());
     rig.run("/interface/vlan/add name=seven interface=ether1 vlan-id=7");

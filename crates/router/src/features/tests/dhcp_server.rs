@@ -100,7 +100,7 @@ fn a_client_gets_its_address_whatever_the_firewall_lets_in() {
 }
 
 #[test]
-fn an_address_that_is_in_use_is_passed_over() {
+fn an_address_that_is_in_use_is_not_offered() {
     let mut rig = rig("");
     let frames = rig.pass(sent(&message(MessageType::Discover)));
     assert!(answers(&frames).is_empty());
@@ -143,7 +143,7 @@ fn a_server_that_cannot_serve_is_invalid_and_says_why() {
 }
 
 #[test]
-fn what_comes_with_a_lease_goes_with_it() {
+fn entries_that_a_lease_added_are_removed_with_it() {
     let mut rig = rig("conflict-detection=no add-arp=yes address-lists=guests");
     ask(&mut rig, &message(MessageType::Discover));
     ask(&mut rig, &request(FIRST));

@@ -85,7 +85,7 @@ pub(super) fn answer(question: &[u8], address: [u8; 4]) -> Vec<u8> {
 }
 
 #[test]
-fn others_are_answered_from_the_configuration_from_servers_and_from_memory() {
+fn clients_are_answered_from_static_entries_servers_and_the_cache() {
     let mut rig = rig();
     let asks = |name: &str| datagram((CLIENT, 4000), (ROUTER, 53), &question(name));
 
@@ -136,7 +136,7 @@ fn nobody_is_answered_unless_he_may_be() {
 }
 
 #[test]
-fn addresses_of_an_entry_with_a_list_are_in_it_for_their_time() {
+fn addresses_of_static_entries_stay_in_their_list_for_the_ttl() {
     let mut rig = rig();
     rig.run("/ip/dns/static/add name=b.lan address=10.0.0.8 address-list=seen ttl=30s");
     rig.pass(datagram((CLIENT, 4000), (ROUTER, 53), &question("b.lan")));

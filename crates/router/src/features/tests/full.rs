@@ -24,7 +24,7 @@ fn reply(asked: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_neighbour_is_asked_for_though_no_packet_may_wait() {
+fn neighbours_are_resolved_even_without_room_for_waiting_packets() {
     let mut rig = Rig::new(super::newcomer::Newcomer);
     rig.run("/ip/address/add address=10.0.0.1/24 interface=ether1");
     rig.run("/ip/address/add address=10.1.0.1/24 interface=ether1");

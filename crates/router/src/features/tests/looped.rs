@@ -35,7 +35,7 @@ fn status(rig: &mut Rig) -> (bool, bool) {
 }
 
 #[test]
-fn a_protected_interface_tells_everybody_who_it_is() {
+fn a_protected_interface_broadcasts_its_loop_frames() {
     let mut rig = protected();
 
     let sent = told_until(&mut rig, 12);

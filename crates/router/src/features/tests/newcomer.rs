@@ -54,7 +54,7 @@ fn answer(tags: &[u8], payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_newcomer_hears_its_frames_and_answers_them() {
+fn a_new_feature_receives_its_frames_and_answers_them() {
     let mut rig = Rig::new(Newcomer);
     let said = [1, 7, 8, 9];
     for to in [MAC, [0xff; 6], [1, 0x80, 0xc2, 0, 0, 3]] {
@@ -70,7 +70,7 @@ fn a_newcomer_hears_its_frames_and_answers_them() {
 }
 
 #[test]
-fn a_vlan_interface_is_an_interface_to_it() {
+fn a_new_feature_also_receives_frames_of_vlan_interfaces() {
     let mut rig = Rig::new(Newcomer);
     rig.run("/interface/vlan/add name=seven interface=ether1 vlan-id=7");
     let tag = [0x81, 0, 0, 7];
@@ -81,7 +81,7 @@ fn a_vlan_interface_is_an_interface_to_it() {
 }
 
 #[test]
-fn what_it_sends_and_what_it_hears_is_bounded() {
+fn frames_to_and_from_a_new_feature_are_limited() {
     let mut rig = Rig::new(Newcomer);
     assert_eq!(rig.pass(frame(MAC, LOCAL_EXPERIMENT, &[200])).len(), 64);
     // Each sender may use half of the receiver's limit.
@@ -135,7 +135,7 @@ impl Feature for Rival {
 }
 
 #[test]
-fn who_comes_second_to_frames_does_not_get_them_and_the_log_says_so() {
+fn a_second_receiver_of_an_ethertype_gets_no_frames_and_is_logged() {
     let mut rig = Rig::new(Rival);
     rig.run("/ip/address/add address=10.0.0.1/24 interface=ether1");
     let question = wire::arp::Repr {

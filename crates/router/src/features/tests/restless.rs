@@ -58,7 +58,7 @@ fn a_chain_of_changes_is_followed_to_its_end() {
 }
 
 #[test]
-fn a_chain_without_an_end_is_given_up_and_the_log_names_who_goes_on() {
+fn an_endless_chain_of_changes_is_stopped_and_its_feature_logged() {
     let left = 1_000_000;
     let mut rig = Rig::new(Restless { left, given: 0 });
 

@@ -22,7 +22,7 @@ fn sources(rig: &mut Rig, second: u64) -> String {
 }
 
 #[test]
-fn a_tunnel_has_the_address_of_its_route_and_none_without_one() {
+fn a_tunnel_uses_the_source_address_of_its_route_or_none() {
     let mut rig = Rig::new(Nothing);
     for command in [
         "/interface/vlan/add name=other vlan-id=2 interface=ether1",

@@ -101,7 +101,7 @@ fn a_tunnel_follows_each_change_of_the_route_to_its_end() {
 }
 
 #[test]
-fn keepalives_of_a_tunnel_come_from_the_address_that_its_uplink_has() {
+fn keepalives_of_a_tunnel_use_the_current_address_of_its_uplink() {
     let mut rig = rig(&[
         "/interface/gre/add name=g remote-address=192.0.2.2 keepalive=1s,10",
         "/ip/arp/add address=192.0.2.2 mac-address=02:00:00:00:00:02 interface=ether1",
@@ -119,7 +119,7 @@ fn keepalives_of_a_tunnel_come_from_the_address_that_its_uplink_has() {
 }
 
 #[test]
-fn tunnels_whose_ends_lie_behind_each_other_come_to_rest() {
+fn tunnels_routed_through_each_other_settle() {
     let mut rig = rig(&[
         "/interface/gre/add name=a remote-address=198.51.100.1 local-address=192.0.2.1",
         "/interface/gre/add name=b remote-address=198.51.100.2 local-address=192.0.2.1",
@@ -181,7 +181,7 @@ fn a_secret_is_refused_beside_the_fast_path() {
 }
 
 #[test]
-fn the_other_end_may_be_a_name_that_moves() {
+fn a_remote_name_is_resolved_again_when_it_changes() {
     let mut rig = rig(&[
         "/ip/dns/static/add name=far.example address=192.0.2.2 ttl=5s",
         "/interface/eoip/add name=e remote-address=far.example tunnel-id=1",

@@ -54,7 +54,7 @@ fn shape(firewall: &Firewall) -> (Vec<Vec<u64>>, Vec<u64>) {
 }
 
 #[test]
-fn rules_that_change_one_by_one_lead_to_the_table_of_a_load() {
+fn rules_that_change_one_by_one_give_the_same_table_as_a_load() {
     for seed in 0..20 {
         let mut rng = Rng::seeded(seed);
         let mut bench = Bench::new("");
@@ -94,7 +94,7 @@ fn rules_that_change_one_by_one_lead_to_the_table_of_a_load() {
 }
 
 #[test]
-fn a_made_rule_decides_before_those_of_the_store_until_it_goes() {
+fn a_dynamic_rule_decides_before_stored_rules_until_removed() {
     let mut bench = Bench::new(
         "/ip firewall address-list add list=bad address=192.0.2.0/24\n\
          /ip firewall filter add chain=input action=accept\n",

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_jump_has_to_say_where_to() {
+fn a_jump_without_a_target_is_invalid() {
     let mut bench = Bench::new(
         "/ip firewall filter\n\
          add chain=input action=jump\n\
@@ -23,7 +23,7 @@ fn a_jump_has_to_say_where_to() {
 }
 
 #[test]
-fn what_names_what_is_not_there_is_invalid_and_never_matches() {
+fn rules_that_name_missing_items_are_invalid_and_never_match() {
     let mut bench = Bench::new(
         "/interface vlan add name=v interface=ether1 vlan-id=5\n\
          /ip firewall filter\n\
@@ -66,7 +66,7 @@ fn what_names_what_is_not_there_is_invalid_and_never_matches() {
 }
 
 #[test]
-fn a_rule_that_could_do_nothing_is_invalid_until_it_is_told_what_to_do() {
+fn a_rule_without_any_effect_is_invalid_until_corrected() {
     let halves = [
         (
             "/ip firewall mangle",

@@ -64,7 +64,7 @@ impl Bench {
 }
 
 #[test]
-fn every_matcher_asks_what_it_says() {
+fn every_matcher_compares_its_own_field() {
     let cases: &[(&[u8], &str)] = &[
         (ARP, "in-interface=ether1"),
         (ARP, "in-interface-list=l"),
@@ -151,7 +151,7 @@ fn matchers_of_ip_ask_nothing_of_other_frames() {
 }
 
 #[test]
-fn every_action_does_what_it_says() {
+fn every_bridge_action_is_compiled_to_its_own_step() {
     let bench = Bench::new(
         "/interface bridge filter\n\
          add chain=forward action=mark-packet new-packet-mark=m mac-protocol=arp\n\
@@ -235,7 +235,7 @@ fn rules_of_bridges_track_no_connections() {
 }
 
 #[test]
-fn the_detour_by_the_tables_of_ip_is_a_setting() {
+fn use_ip_firewall_settings_set_the_detour() {
     let mut bench = Bench::new("/interface bridge settings set use-ip-firewall-for-vlan=yes");
     let detour = |bench: &Bench| bench.firewall.compiled().bridge.detour;
     assert_eq!(detour(&bench), Detour::default());

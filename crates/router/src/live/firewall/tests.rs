@@ -23,7 +23,7 @@ fn at(router: &mut Instance, now: u64, late: u64) {
 }
 
 #[test]
-fn a_helper_that_is_not_there_says_so_where_it_is_enabled() {
+fn enabled_helpers_that_do_not_exist_are_marked() {
     let mut router = router();
     let mut store = schema::store();
     let marked = |store: &Store, name: &str| {
@@ -99,7 +99,7 @@ fn a_rule_whose_action_lacks_something_says_which_argument() {
 }
 
 #[test]
-fn a_rule_that_names_what_cannot_be_used_says_what_it_is() {
+fn a_rule_that_names_an_unusable_item_reports_which_one() {
     let mut router = router();
     run(
         &mut router,
@@ -193,7 +193,7 @@ fn an_entry_keeps_its_date_however_late_the_clock_is_read() {
 }
 
 #[test]
-fn rules_are_found_by_flags_that_they_do_not_have() {
+fn rules_are_found_by_absent_flags() {
     let mut router = router();
     run(
         &mut router,

@@ -31,7 +31,7 @@ const MAKES_A_USER: &str = "/user add name=new group=full password=x";
 const RENAMES: &str = "/system identity set name=renamed";
 
 #[test]
-fn a_file_that_an_event_imports_has_no_more_rights_than_its_owner() {
+fn a_file_imported_by_an_event_has_only_the_rights_of_its_owner() {
     let import = "/import job.rsc";
     for event in [
         import,
@@ -70,7 +70,7 @@ fn a_file_that_a_script_imports_has_no_more_rights_than_its_owner_whoever_lends_
 }
 
 #[test]
-fn a_file_of_a_user_who_is_gone_is_imported_by_no_event() {
+fn events_do_not_import_files_of_removed_users() {
     let mut router = router();
     let add = format!("/file add name=job.rsc contents=\"{RENAMES}\"");
     assert_eq!(by(&mut router, "wanda", &add), "");

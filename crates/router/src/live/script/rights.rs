@@ -113,7 +113,7 @@ pub(super) fn wait_a_day(router: &mut Instance) -> String {
 }
 
 #[test]
-fn who_is_demoted_may_do_less_at_once() {
+fn a_demoted_user_loses_rights_at_once() {
     let mut router = router();
     by(&mut router, "admin", "/user set wanda group=full");
     let mut wanda = session(&mut router, "wanda");
@@ -173,7 +173,7 @@ fn a_reader_looks_and_changes_nothing() {
 }
 
 #[test]
-fn what_goes_on_ends_when_its_user_may_not_do_it_any_more() {
+fn a_running_line_ends_when_its_user_loses_the_rights() {
     let mut router = router();
     by(&mut router, "admin", "/user set wanda group=full");
     let mut wanda = session(&mut router, "wanda");
@@ -185,7 +185,7 @@ fn what_goes_on_ends_when_its_user_may_not_do_it_any_more() {
 }
 
 #[test]
-fn a_script_that_is_run_has_no_more_rights_than_who_runs_it_and_its_owner() {
+fn a_script_has_only_rights_that_its_runner_and_its_owner_share() {
     let mut router = router();
     let add = "/system script add name=make source=\"/user add name=new group=full password=x\"";
     by(&mut router, "admin", add);
@@ -216,7 +216,7 @@ fn a_script_that_is_run_has_no_more_rights_than_who_runs_it_and_its_owner() {
 }
 
 #[test]
-fn scripts_of_others_are_changed_by_who_manages_users_alone() {
+fn only_user_managers_change_scripts_of_others() {
     let mut router = router();
     let add = "/system script add name=backup policy=read,write source=\":put 1\"";
     by(&mut router, "admin", add);
@@ -234,7 +234,7 @@ fn scripts_of_others_are_changed_by_who_manages_users_alone() {
 }
 
 #[test]
-fn an_event_runs_with_what_it_and_its_script_and_both_owners_may() {
+fn an_event_has_only_rights_common_to_it_its_script_and_both_owners() {
     for (event, script, runs) in [
         ("admin", "admin", true),
         // `wanda` may not add users, whatever rights the event has.
@@ -311,7 +311,7 @@ const BOMB: &str = "/system script add name=bomb policy=read,write \
                     source=\":execute {/system script run bomb}; :execute {/system script run bomb}\"";
 
 #[test]
-fn a_script_that_starts_itself_over_and_over_ends() {
+fn a_script_that_starts_itself_repeatedly_is_ended() {
     let mut router = router();
     assert_eq!(by(&mut router, "wanda", BOMB), "");
     let mut jobs = VecDeque::new();
@@ -330,7 +330,7 @@ fn a_script_that_starts_itself_over_and_over_ends() {
 }
 
 #[test]
-fn one_command_ends_all_jobs_with_what_they_are_about_to_start() {
+fn one_command_ends_all_jobs_and_those_that_they_start() {
     let mut router = router();
     assert_eq!(by(&mut router, "wanda", BOMB), "");
     let mut jobs = VecDeque::new();

@@ -311,7 +311,7 @@ fn a_request_is_signed_elsewhere() {
 }
 
 #[test]
-fn what_was_revoked_is_on_the_list_of_its_authority() {
+fn a_revoked_certificate_is_on_the_list_of_its_authority() {
     let mut router = signed();
     let ca = { router.store().named("certificate", "ca") }
         .expect("it is there")
@@ -337,7 +337,7 @@ fn what_was_revoked_is_on_the_list_of_its_authority() {
 }
 
 #[test]
-fn who_is_trusted_is_believed() {
+fn trust_settings_select_the_authorities_of_a_purpose() {
     let mut router = signed();
     let own = |router: &Instance, wanted: &str| router.trust().own(wanted).count();
 

@@ -9,7 +9,7 @@ const WG: &str = "[Interface]\nPrivateKey = yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJB
                   PersistentKeepalive = 25\n";
 
 #[test]
-fn a_providers_file_becomes_a_wireguard_interface_and_what_it_is_not_is_said() {
+fn a_providers_file_is_imported_and_left_out_lines_are_reported() {
     let mut router = router();
     write(&mut router, "far.conf", WG);
     let import = "/interface wireguard wg-import config-file=far";

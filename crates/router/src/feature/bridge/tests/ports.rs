@@ -82,7 +82,7 @@ fn shape(desk: &mut Desk) -> Shape {
 }
 
 #[test]
-fn ports_that_change_one_by_one_lead_to_the_bridges_of_a_load() {
+fn ports_that_change_one_by_one_give_the_same_bridges_as_a_load() {
     for seed in 0..12 {
         let mut rng = Rng::seeded(seed);
         let mut desk = Desk::new(START);

@@ -67,7 +67,7 @@ fn a_group_that_is_reported_is_shown_until_nobody_reports_it() {
 }
 
 #[test]
-fn a_host_that_leaves_is_forgotten_at_once_where_a_port_says_so() {
+fn a_leaving_host_is_removed_at_once_on_a_fast_leave_port() {
     let mut desk = desk("igmp-snooping=yes");
     desk.run("/interface/bridge/port/set [find interface=ether2] fast-leave=yes");
     desk.igmp("ether2", message(0x16, [239, 7, 7, 7]));
@@ -76,7 +76,7 @@ fn a_host_that_leaves_is_forgotten_at_once_where_a_port_says_so() {
 }
 
 #[test]
-fn groups_may_be_configured_and_go_with_snooping() {
+fn configured_groups_work_until_snooping_is_disabled() {
     let mut desk = desk("igmp-snooping=yes");
     desk.run("/interface/bridge/mdb/add bridge=bridge1 group=239.1.1.1 interface=ether1,ether4");
     let shown = desk.groups();

@@ -12,7 +12,7 @@ fn with(addresses: &[[u8; 4]]) -> Index {
 }
 
 #[test]
-fn an_item_gives_its_number_and_a_name_the_same_one_always() {
+fn items_use_their_number_and_dynamic_names_keep_a_stable_one() {
     let mut index = Index::default();
     assert_eq!(index.number(0x15, "ether1"), 0x15);
     let first = index.number(DYNAMIC | 7, "<pppoe-one>");
