@@ -107,7 +107,7 @@ ports into a bridge, and the chip of a hEX switches such ports. All switched por
 processor; ports that are not switched have two lanes. Traffic between switched ports is fast, but routed traffic\n\
 shares the lane. If the processor bridges these ports (hw=no), each port has its own lane again. The processor then\n\
 forwards the traffic between both as well.\n\
-(Each lane of this lab carries 50 Mbit/s in each direction instead of 1000, so that any machine can show the effect.)\n",
+(Each lane of this lab carries 50 Mbit/s each way instead of 1000, so that any machine can show the effect.)\n",
         looks: &[
             (
                 "/interface/bridge/port/print",

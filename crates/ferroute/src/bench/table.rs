@@ -152,9 +152,9 @@ fn to_markdown(own: &Results) -> String {
         let _ = write!(text, "\n{}", one_table(name, &results));
     }
     text.push_str(
-        "\nFrame sizes include the FCS; Mbps are of layer 2. Boards: all ports, as published by the manufacturer. This\n\
-         machine: one core without devices, a thousand flows, median. Rules were measured only with the shortest\n\
-         frames, since they read only headers.\n",
+        "\nFrame sizes include the FCS; Mbps are of layer 2. Boards: all ports, as published by the manufacturer.\n\
+         This machine: one core without devices, a thousand flows, median. Rules were measured only with the\n\
+         shortest frames, since they read only headers.\n",
     );
     text
 }

@@ -83,7 +83,8 @@ impl DhcpServers {
     fn fails(&mut self, error: &std::io::Error, out: &mut Effects) {
         if !core::mem::replace(&mut self.is_failing, true) {
             let message = format!(
-                "leases cannot be stored and are not assigned (store-leases-disk=never assigns them without storing): {error}"
+                "leases cannot be stored and are not assigned \
+                 (store-leases-disk=never assigns them without storing): {error}"
             );
             out.log("dhcp,error", message);
         }
