@@ -177,10 +177,10 @@ impl Rig {
     pub(super) fn tag(&mut self, vlans: u16) {
         for vlan_id in 1..=vlans {
             let id = InterfaceId(EGRESS.0 + u32::from(vlan_id));
-            self.add_vlan(id, (INGRESS, MAC, 0), vlan_id);
+            self.add_vlan(id, INGRESS, MAC, 0, vlan_id);
         }
         let far = InterfaceId(EGRESS.0 + u32::from(vlans) + 1);
-        self.add_vlan(far, (EGRESS, FAR_MAC, 1), FAR_VLAN);
+        self.add_vlan(far, EGRESS, FAR_MAC, 1, FAR_VLAN);
         for (number, hop) in (0..).zip(&self.gateways) {
             let far = tagged(gateway(self.family, number), far, FAR_VLAN);
             self.writer.set_next_hop(*hop, &far);
@@ -339,7 +339,8 @@ impl Rig {
             mac: None,
         };
         let bond = Bond::new(
-            (id, Mac(FAR_MAC)),
+            id,
+            Mac(FAR_MAC),
             [(EGRESS, 1), (INGRESS, 0)].map(slave),
             Sends::Hashed(HashPolicy::Layer34, vec![0, 1]),
             Arc::default(),
@@ -358,12 +359,7 @@ impl Rig {
         }
     }
 
-    fn add_vlan(
-        &self,
-        id: InterfaceId,
-        (on, mac, port): (InterfaceId, [u8; 6], u16),
-        vlan_id: u16,
-    ) {
+    fn add_vlan(&self, id: InterfaceId, on: InterfaceId, mac: [u8; 6], port: u16, vlan_id: u16) {
         let interface = Interface {
             under: on,
             ..ethernet(mac, port)

@@ -171,11 +171,13 @@ impl Limits {
     pub(crate) fn admit(
         &mut self,
         id: ServiceId,
-        (rate, each): (Rate, PerSender),
-        (frame, l3): (&[u8], usize),
+        rate: Rate,
+        per_sender: PerSender,
+        frame: &[u8],
+        l3: usize,
         now: Instant,
     ) -> Admission {
-        let sender = match each {
+        let sender = match per_sender {
             PerSender::Link(of_sender) => link_sender(frame).map(|sender| (sender, of_sender)),
             PerSender::Address(of_sender) => {
                 let address = frame.get(l3..).and_then(source_of);
@@ -362,7 +364,7 @@ mod tests {
             frame[14] = 0x45;
             frame[26..30].copy_from_slice(&[10, 0, 0, host]);
             let now = Instant::from_secs(1);
-            let mut admit = |_: i32| limits.admit(id, (rate(1000), each), (&frame, 14), now);
+            let mut admit = |_: i32| limits.admit(id, rate(1000), each, &frame, 14, now);
             (0..100)
                 .map(&mut admit)
                 .filter(|said| *said == Admission::Heard)

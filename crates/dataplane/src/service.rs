@@ -294,7 +294,8 @@ impl Services {
         &self,
         limits: &mut Limits,
         id: ServiceId,
-        (frame, l3): (&[u8], usize),
+        frame: &[u8],
+        l3: usize,
         now: Instant,
     ) -> Admission {
         let Some(facts) = self.facts(id) else {
@@ -306,7 +307,7 @@ impl Services {
         {
             return limits.sort(id, facts.rate, &**gate, &arrival);
         }
-        limits.admit(id, (facts.rate, facts.per_sender), (frame, l3), now)
+        limits.admit(id, facts.rate, facts.per_sender, frame, l3, now)
     }
 
     /// Writes the answer that asks the unknown sender of this packet to prove its address. Returns
@@ -362,7 +363,8 @@ impl Services {
     pub fn frame(
         &self,
         bytes: &[u8],
-        (l3, ethertype): (usize, u16),
+        l3: usize,
+        ethertype: u16,
         asked: ServiceSet,
     ) -> Option<ServiceId> {
         let to = Mac(*bytes.first_chunk()?);

@@ -29,9 +29,9 @@ const ETHERNET: usize = 14;
 #[cold]
 #[inline(never)]
 pub(crate) fn received(cx: &Context<'_>, port: InterfaceId, frames: &[Frame], outlet: &mut Outlet) {
-    mirror(cx, (port, Direction::Received), frames, outlet);
+    mirror(cx, port, Direction::Received, frames, outlet);
     for frame in frames {
-        show(cx, (port, Direction::Received), (frame, 0), outlet);
+        show(cx, port, Direction::Received, frame, 0, outlet);
         // Frames of bridge ports and bond slaves are copied where they enter the bridge or bond.
         let is_own = |id: InterfaceId| {
             let line = cx.interfaces.get(id);
@@ -39,7 +39,7 @@ pub(crate) fn received(cx: &Context<'_>, port: InterfaceId, frames: &[Frame], ou
         };
         let vlan = untagged(cx, port, frame.bytes()).filter(|(id, _)| is_own(*id));
         if let Some((vlan, l3)) = vlan {
-            show(cx, (vlan, Direction::Received), (frame, l3), outlet);
+            show(cx, vlan, Direction::Received, frame, l3, outlet);
         }
     }
 }
@@ -54,24 +54,22 @@ pub(crate) fn transmitted(cx: &Context<'_>, port: u16, frames: &[Frame], outlet:
     };
     mirror(
         cx,
-        (binding.interface, Direction::Transmitted),
+        binding.interface,
+        Direction::Transmitted,
         frames,
         outlet,
     );
     for frame in frames {
         if frame.egress != binding.interface {
             let l3 = usize::from(frame.l3);
-            show(
-                cx,
-                (frame.egress, Direction::Transmitted),
-                (frame, l3),
-                outlet,
-            );
+            show(cx, frame.egress, Direction::Transmitted, frame, l3, outlet);
         }
         show(
             cx,
-            (binding.interface, Direction::Transmitted),
-            (frame, 0),
+            binding.interface,
+            Direction::Transmitted,
+            frame,
+            0,
             outlet,
         );
     }
@@ -80,7 +78,8 @@ pub(crate) fn transmitted(cx: &Context<'_>, port: u16, frames: &[Frame], outlet:
 /// Sends copies of frames by the mirror targets of an interface. A target is not mirrored itself.
 fn mirror(
     cx: &Context<'_>,
-    (id, direction): (InterfaceId, Direction),
+    id: InterfaceId,
+    direction: Direction,
     frames: &[Frame],
     outlet: &mut Outlet,
 ) {
@@ -109,8 +108,10 @@ fn mirror(
 #[inline(always)]
 pub(crate) fn show(
     cx: &Context<'_>,
-    (id, direction): (InterfaceId, Direction),
-    (frame, l3): (&Frame, usize),
+    id: InterfaceId,
+    direction: Direction,
+    frame: &Frame,
+    l3: usize,
     outlet: &mut Outlet,
 ) {
     if !cx.interfaces.is_tapped(id) {
@@ -126,5 +127,5 @@ pub(crate) fn show(
         stage,
     };
     let tags = l3.saturating_sub(ETHERNET);
-    outlet.copy_out((frame, tags), cx.interfaces.taps().snap(), by);
+    outlet.copy_out(frame, tags, cx.interfaces.taps().snap(), by);
 }

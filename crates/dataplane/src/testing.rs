@@ -22,7 +22,8 @@ use crate::rings::{Command, Remote, rings};
 use crate::rule::Class;
 use crate::service::{self, Carried, Match, Rate, ServiceId, Services};
 use crate::snapshot::{FamilySettings, PortBinding, Role, SlowReason, Snapshot};
-use crate::table::{Adjacency, Fib, FibWriter, Kind, Network, NextHopId};
+use crate::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
+use crate::trace::WorkerTables;
 use crate::worker::{Parts, Worker};
 
 /// The router's addresses.
@@ -357,8 +358,12 @@ impl Rig {
     }
 
     /// Returns the tables that a trace reads.
-    pub(crate) fn tables(&self) -> (&Snapshot, &InterfaceTable, &Fib) {
-        (&self.snapshot, &self.interfaces, self.writer.fib())
+    pub(crate) fn tables(&self) -> WorkerTables<'_> {
+        WorkerTables {
+            snapshot: &self.snapshot,
+            interfaces: &self.interfaces,
+            fib: self.writer.fib(),
+        }
     }
 
     pub(crate) fn arrive(&mut self, frame: Vec<u8>) {

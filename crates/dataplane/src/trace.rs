@@ -309,12 +309,19 @@ pub enum End {
 
 /// Walks a frame received on `ingress` through the stages, and commits nothing: no counter changes,
 /// and nothing is sent.
-pub fn trace_packet(
-    tables: (&Snapshot, &InterfaceTable, &Fib),
-    frame: &[u8],
-    ingress: InterfaceId,
-) -> Walked {
+pub fn trace_packet(tables: WorkerTables<'_>, frame: &[u8], ingress: InterfaceId) -> Walked {
     trace(tables, &Question::new(frame, ingress))
+}
+
+/// The tables by which workers forward packets.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkerTables<'a> {
+    /// Rules and settings.
+    pub snapshot: &'a Snapshot,
+    /// The interfaces.
+    pub interfaces: &'a InterfaceTable,
+    /// Routes and next hops.
+    pub fib: &'a Fib,
 }
 
 /// The packet of a trace and its circumstances.
@@ -369,10 +376,12 @@ const SLOTS: Sizes = Sizes {
 };
 
 /// Walks the packet of a question, with its assumptions, through the stages, and commits nothing.
-pub fn trace(
-    (snapshot, interfaces, fib): (&Snapshot, &InterfaceTable, &Fib),
-    question: &Question<'_>,
-) -> Walked {
+pub fn trace(tables: WorkerTables<'_>, question: &Question<'_>) -> Walked {
+    let WorkerTables {
+        snapshot,
+        interfaces,
+        fib,
+    } = tables;
     let mut recorder = Recorder {
         assumed: question.assumed,
         services: Arc::clone(&snapshot.services),

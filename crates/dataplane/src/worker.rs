@@ -364,15 +364,15 @@ impl Worker {
                         queueing::queued(cx, packet, &leaf, &mut self.outlet);
                     }
                     Handed::Wire(frame, port) => {
-                        self.keep(cx, frame, (&mut entry, Entry::Wire(port)));
+                        self.keep(cx, frame, &mut entry, Entry::Wire(port));
                     }
                     Handed::Risen(frame) => {
                         let by = Entry::Risen(frame.ingress);
-                        self.keep(cx, frame, (&mut entry, by));
+                        self.keep(cx, frame, &mut entry, by);
                     }
                     Handed::Arrived(frame) => {
                         let by = Entry::Arrived(frame.ingress);
-                        self.keep(cx, frame, (&mut entry, by));
+                        self.keep(cx, frame, &mut entry, by);
                     }
                 }
             }
@@ -395,7 +395,7 @@ impl Worker {
                 Some(Item::Protecting) => {
                     let before = outlet.meter.turn(Facility::Encrypting);
                     let Scratch { nexts, ways, .. } = &mut *self.scratch;
-                    ipsec::protect(cx, vector, (nexts, ways), outlet);
+                    ipsec::protect(cx, vector, nexts, ways, outlet);
                     outlet.meter.turn(before);
                 }
                 Some(Item::Bridging(slot)) => {
@@ -423,7 +423,7 @@ impl Worker {
 
     /// Collects a frame for a vector with one entry, after walking the collected frames of another
     /// entry.
-    fn keep(&mut self, cx: &Context<'_>, frame: Frame, (entry, by): (&mut Entry, Entry)) {
+    fn keep(&mut self, cx: &Context<'_>, frame: Frame, entry: &mut Entry, by: Entry) {
         if by != *entry || self.kept.is_full() {
             self.walk_kept(cx, *entry);
             *entry = by;

@@ -7,7 +7,7 @@ use dataplane::out::OutId;
 use dataplane::service::{Match, Rate, Service, ServiceId, Services};
 use dataplane::snapshot::{FamilySettings, PortBinding};
 use dataplane::table::{Adjacency, FibWriter, Kind, Network};
-use dataplane::trace::Walked;
+use dataplane::trace::{Walked, WorkerTables};
 use dataplane::{Snapshot, trace_packet};
 use frame::InterfaceId;
 use wire::Mac;
@@ -59,7 +59,11 @@ impl Rig {
 
     /// Traces a frame from the client.
     pub fn trace(&self, frame: &[u8]) -> Walked {
-        let tables = (&self.snapshot, &self.interfaces, &**self.fib.fib());
+        let tables = WorkerTables {
+            snapshot: &self.snapshot,
+            interfaces: &self.interfaces,
+            fib: self.fib.fib(),
+        };
         trace_packet(tables, frame, LAN)
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn leave(
     for mut frame in frames {
         // A frame whose egress is the bond itself has already been shown to taps.
         if tapped && frame.egress != bond.id {
-            tap::show(cx, (bond.id, Direction::Transmitted), (&frame, 0), outlet);
+            tap::show(cx, bond.id, Direction::Transmitted, &frame, 0, outlet);
         }
         let place = match &bond.sends {
             Sends::Nothing => {
@@ -50,11 +50,11 @@ pub(crate) fn leave(
             Sends::Hashed(policy, places) => hashed(*policy, places, &frame),
             Sends::Buckets { .. } => by_peer(bond, &mut frame, worker),
             Sends::All(places) => {
-                to_all(cx, bond, (frame, places), &mut sent, outlet);
+                to_all(cx, bond, frame, places, &mut sent, outlet);
                 continue;
             }
         };
-        send(cx, bond, (frame, place), &mut sent, outlet);
+        send(cx, bond, frame, place, &mut sent, outlet);
     }
     for (slave, sent) in bond.slaves().iter().zip(sent.0) {
         if sent.packets > 0 {
@@ -106,7 +106,8 @@ struct Sent([Traffic; SLAVES]);
 fn send(
     cx: &Context<'_>,
     bond: &Bond,
-    (frame, place): (Frame, u8),
+    frame: Frame,
+    place: u8,
     sent: &mut Sent,
     outlet: &mut Outlet,
 ) {
@@ -129,7 +130,8 @@ fn send(
 fn to_all(
     cx: &Context<'_>,
     bond: &Bond,
-    (frame, places): (Frame, &[u8]),
+    frame: Frame,
+    places: &[u8],
     sent: &mut Sent,
     outlet: &mut Outlet,
 ) {
@@ -138,11 +140,11 @@ fn to_all(
     };
     for place in others {
         match outlet.pool.copy(&frame) {
-            Some(copy) => send(cx, bond, (copy, *place), sent, outlet),
+            Some(copy) => send(cx, bond, copy, *place, sent, outlet),
             None => outlet.counters.dropped(DropReason::NoBuffer),
         }
     }
-    send(cx, bond, (frame, *last), sent, outlet);
+    send(cx, bond, frame, *last, sent, outlet);
 }
 
 /// Returns the slave for a frame by its peer. Replaces the bond's source MAC address by that of the

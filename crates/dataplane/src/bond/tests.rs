@@ -99,7 +99,7 @@ impl World {
 
     fn set(&mut self, sends: Sends) {
         let loads = Arc::clone(&self.loads);
-        let bond = Bond::new((BOND, Mac(BOND_MAC)), self.slaves, sends, loads);
+        let bond = Bond::new(BOND, Mac(BOND_MAC), self.slaves, sends, loads);
         self.rig.interfaces.bonds().set(BOND, Some(Arc::new(bond)));
     }
 

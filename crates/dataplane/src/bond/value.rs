@@ -84,7 +84,8 @@ impl Bond {
     /// Creates a bond of these slaves, whose index is their number. Drops slaves beyond [`SLAVES`],
     /// and numbers in `sends` that no slave has.
     pub fn new(
-        (id, mac): (InterfaceId, Mac),
+        id: InterfaceId,
+        mac: Mac,
         slaves: impl IntoIterator<Item = Slave>,
         sends: Sends,
         loads: Arc<Loads>,

@@ -244,7 +244,7 @@ pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReaso
             }
             let vid = if named == 0 { source.pvid } else { named };
             if let Some(mode) = source.vlan_mode {
-                return as_chip(source, vlans, (mode, vid, tagged));
+                return as_chip(source, vlans, mode, vid, tagged);
             }
             if source.ingress_filtering && vlans.member(vid, source.number) == Member::No {
                 return Err(DropReason::BridgeIngressVlan);
@@ -272,7 +272,9 @@ pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReaso
 fn as_chip(
     source: &Source<'_>,
     vlans: &VlanTable,
-    (mode, vid, tagged): (VlanMode, u16, bool),
+    mode: VlanMode,
+    vid: u16,
+    tagged: bool,
 ) -> Result<Class, DropReason> {
     let is_member = || vlans.member(vid, source.number) != Member::No;
     let vid = match (mode, vid != 0 && vlans.knows(vid)) {
@@ -362,7 +364,8 @@ pub(crate) enum To {
 /// Decides the destination of an admitted frame.
 #[inline(always)]
 pub(crate) fn find(
-    (interfaces, hosts): (&InterfaceTable, &BridgeHosts),
+    interfaces: &InterfaceTable,
+    hosts: &BridgeHosts,
     source: &Source<'_>,
     head: &Head,
     class: &Class,
@@ -478,7 +481,8 @@ pub(super) fn joined(source: &Source<'_>, to: usize) -> Result<(), DropReason> {
 pub(super) fn passes(
     bridge: &Bridge,
     class: &Class,
-    (to, forwarding): (usize, u32),
+    to: usize,
+    forwarding: u32,
 ) -> Result<Leaves, DropReason> {
     if forwarding & class.tree == 0 {
         return Err(DropReason::BridgePortState);
@@ -501,7 +505,7 @@ pub(super) fn passes(
 pub(crate) fn leaves(source: &Source<'_>, class: &Class, to: usize) -> Result<Leaves, DropReason> {
     joined(source, to)?;
     let port = &source.bridge.ports()[to];
-    passes(source.bridge, class, (to, port.forwarding))
+    passes(source.bridge, class, to, port.forwarding)
 }
 
 /// Decides how a frame goes up to the router.
@@ -514,5 +518,5 @@ pub(crate) fn rises(source: &Source<'_>, class: &Class) -> Result<Leaves, DropRe
     if source.kept_down {
         return Err(DropReason::BridgeApart);
     }
-    passes(bridge, class, (bridge.ports().len(), u32::MAX))
+    passes(bridge, class, bridge.ports().len(), u32::MAX)
 }

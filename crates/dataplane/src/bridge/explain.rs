@@ -11,7 +11,7 @@ use crate::out::OutId;
 use crate::rule::{Marks, Readdress, Verdict};
 use crate::walk::guarded::Detoured;
 use crate::walk::guarded::Watcher;
-use crate::walk::guarded::bridged::Hook;
+use crate::walk::guarded::bridged::{Hook, TracedFrame};
 use crate::walk::guarded::detour::{self, Left, Ports};
 use crate::walk::{Context, Exit, Memory, Stage, name};
 
@@ -123,7 +123,7 @@ fn decide_from<W: Watcher>(
     walk.comes_in(&class);
     let hosts = cx.interfaces.bridges().hosts();
     let place = hosts.place(&source.key(&class, head.to));
-    match decide::find((cx.interfaces, hosts), source, &head, &class, place) {
+    match decide::find(cx.interfaces, hosts, source, &head, &class, place) {
         To::Nowhere(reason) => Err(Exit::Drop(reason)),
         To::Up => walk.rises(&class, frame),
         To::Port(id) => walk.leaves(&class, id, frame),
@@ -253,7 +253,7 @@ impl<W: Watcher> Walk<'_, W> {
 
     fn spreads(&mut self, class: &Class, many: Many, frame: &mut Frame) -> Result<Bridged, Exit> {
         let (cx, source) = (self.cx, self.source);
-        let ports: Vec<_> = flood::targets(cx, source, frame.bytes(), (*class, many)).collect();
+        let ports: Vec<_> = flood::targets(cx, source, frame.bytes(), *class, many).collect();
         let rises = many != Many::Unknown && !source.is_router();
         if ports.is_empty() && !rises {
             return Err(Exit::Drop(DropReason::BridgeNowhere));
@@ -306,16 +306,12 @@ impl<W: Watcher> Walk<'_, W> {
     fn ask(&mut self, hook: Hook, egress: InterfaceId, frame: &Frame) -> Option<Verdict> {
         let rules = self.source.looks.rules?;
         self.tracer.asks(Stage::Bridging);
-        let way = filter::between(self.source, egress);
-        let worker = &mut self.memory.rules;
-        rules.explain(
-            self.cx,
-            hook,
-            frame.bytes(),
-            (way, &mut self.marks),
-            worker,
-            self.tracer,
-        )
+        let frame = TracedFrame {
+            bytes: frame.bytes(),
+            ports: filter::between(self.source, egress),
+            marks: &mut self.marks,
+        };
+        rules.explain(self.cx, hook, frame, &mut self.memory.rules, self.tracer)
     }
 }
 

@@ -62,11 +62,12 @@ impl Asking {
         &mut self,
         cx: &Context<'_>,
         source: &Source<'_>,
-        (hook, which): (Hook, u64),
+        hook: Hook,
+        which: u64,
         frames: &mut [Frame],
         outlet: &mut Outlet,
     ) -> u64 {
-        let fates = self.fates(cx, source, (hook, which), frames, outlet);
+        let fates = self.fates(cx, source, hook, which, frames, outlet);
         self.left &= !fates.ended();
         fates.ended()
     }
@@ -75,7 +76,8 @@ impl Asking {
         &mut self,
         cx: &Context<'_>,
         source: &Source<'_>,
-        (hook, which): (Hook, u64),
+        hook: Hook,
+        which: u64,
         frames: &mut [Frame],
         outlet: &mut Outlet,
     ) -> Fates {
@@ -170,8 +172,8 @@ fn arrive(
     asking: &mut Asking,
     outlet: &mut Outlet,
 ) -> Traffic {
-    let mut ended = arrive_at(cx, source, (Hook::Chip, vector), asking, outlet);
-    let more = arrive_at(cx, source, (Hook::Dstnat, vector), asking, outlet);
+    let mut ended = arrive_at(cx, source, Hook::Chip, vector, asking, outlet);
+    let more = arrive_at(cx, source, Hook::Dstnat, vector, asking, outlet);
     ended.packets += more.packets;
     ended.bytes += more.bytes;
     ended
@@ -180,7 +182,8 @@ fn arrive(
 fn arrive_at(
     cx: &Context<'_>,
     source: &Source<'_>,
-    (hook, vector): (Hook, &mut Vector),
+    hook: Hook,
+    vector: &mut Vector,
     asking: &mut Asking,
     outlet: &mut Outlet,
 ) -> Traffic {
@@ -197,7 +200,7 @@ fn arrive_at(
         };
         let which = frames.iter().rev();
         let which = which.fold(0, |which, frame| which << 1 | u64::from(passes(frame)));
-        *fates = asking.fates(cx, source, (hook, which), frames, outlet);
+        *fates = asking.fates(cx, source, hook, which, frames, outlet);
     }
     if fates.iter().all(|fates| fates.ended() == 0) {
         return ended;
@@ -249,7 +252,7 @@ fn alone(
     // Packets for the router pass the IP tables after the bridge.
     let passing = head(frame.bytes()).filter(|head| head.to != source.own && !source.keeps(head));
     if passing.is_some() {
-        match detour::enter(cx, frame, (source.bridge.id, source.interface), outlet) {
+        match detour::enter(cx, frame, source.bridge.id, source.interface, outlet) {
             Ok(detoured) => outlet.detoured = detoured,
             Err(Left::Routed) => {
                 let [_, _, own @ ..] = source.own.to_be_bytes();
@@ -292,8 +295,12 @@ pub(super) fn one_leaves(
         return None;
     }
     if let Some(mut detoured) = outlet.detoured {
-        let ends = (source.bridge.id, source.interface, frame.egress);
-        let left = detour::leave(cx, &mut frame, &mut detoured, ends, outlet);
+        let ports = detour::Ports {
+            bridge: source.bridge.id,
+            ingress: source.interface,
+            egress: frame.egress,
+        };
+        let left = detour::leave(cx, &mut frame, &mut detoured, ports, outlet);
         outlet.detoured = Some(detoured);
         if let Err(exit) = left {
             outlet.settle(cx, frame, exit);

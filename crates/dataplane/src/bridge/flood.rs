@@ -35,7 +35,7 @@ struct Reach {
 
 impl Reach {
     #[inline(always)]
-    fn of(source: &Source<'_>, bytes: &[u8], (class, many): (&Class, Many)) -> Self {
+    fn of(source: &Source<'_>, bytes: &[u8], class: &Class, many: Many) -> Self {
         let receivers = match many {
             Many::Multicast => snoop::receivers(source, bytes, class.vid),
             Many::Unknown | Many::Broadcast => None,
@@ -64,10 +64,11 @@ pub(super) fn targets<'a>(
     cx: &Context<'a>,
     source: &'a Source<'a>,
     bytes: &[u8],
-    (class, many): (Class, Many),
+    class: Class,
+    many: Many,
 ) -> impl Iterator<Item = (usize, Leaves)> + 'a {
     let cx = *cx;
-    let reach = Reach::of(source, bytes, (&class, many));
+    let reach = Reach::of(source, bytes, &class, many);
     let ports = source.bridge.ports().iter().enumerate();
     ports.filter_map(move |(to, port)| {
         let wants = reach.has(source, port, many);
@@ -84,18 +85,19 @@ pub(super) fn flood(
     cx: &Context<'_>,
     source: &Source<'_>,
     frame: Frame,
-    (class, many): (Class, Many),
+    class: Class,
+    many: Many,
     outlet: &mut Outlet,
 ) {
     snoop::tell(cx, source, &frame, outlet);
     let mut last = None;
-    for next in targets(cx, source, frame.bytes(), (class, many)) {
-        if let Some(to) = last.replace(next) {
-            copy(cx, source, &frame, (class, to), outlet);
+    for next in targets(cx, source, frame.bytes(), class, many) {
+        if let Some((to, how)) = last.replace(next) {
+            copy(cx, source, &frame, class, to, how, outlet);
         }
     }
     match last {
-        Some(to) => leave(cx, source, frame, (class, to), outlet),
+        Some((to, how)) => leave(cx, source, frame, class, to, how, outlet),
         None => outlet.discard(frame, DropReason::BridgeNowhere),
     }
 }
@@ -107,12 +109,13 @@ pub(super) fn copies(
     cx: &Context<'_>,
     source: &Source<'_>,
     frame: &Frame,
-    (class, many): (Class, Many),
+    class: Class,
+    many: Many,
     outlet: &mut Outlet,
 ) {
     snoop::tell(cx, source, frame, outlet);
-    for to in targets(cx, source, frame.bytes(), (class, many)) {
-        copy(cx, source, frame, (class, to), outlet);
+    for (to, how) in targets(cx, source, frame.bytes(), class, many) {
+        copy(cx, source, frame, class, to, how, outlet);
     }
 }
 
@@ -121,11 +124,13 @@ fn copy(
     cx: &Context<'_>,
     source: &Source<'_>,
     frame: &Frame,
-    to: (Class, (usize, Leaves)),
+    class: Class,
+    to: usize,
+    how: Leaves,
     outlet: &mut Outlet,
 ) {
     match outlet.pool.copy(frame) {
-        Some(copy) => leave(cx, source, copy, to, outlet),
+        Some(copy) => leave(cx, source, copy, class, to, how, outlet),
         None => outlet.counters.dropped(DropReason::NoBuffer),
     }
 }
@@ -147,7 +152,9 @@ pub(super) fn leave(
     cx: &Context<'_>,
     source: &Source<'_>,
     mut frame: Frame,
-    (class, (to, how)): (Class, (usize, Leaves)),
+    class: Class,
+    to: usize,
+    how: Leaves,
     outlet: &mut Outlet,
 ) {
     let Some(port) = source.bridge.ports().get(to) else {
@@ -205,7 +212,7 @@ fn queued(
         return Some(frame);
     }
     frame.ingress = source.interface;
-    queueing::ending(cx, frame, (0, exit), outlet)
+    queueing::ending(cx, frame, 0, exit, outlet)
 }
 
 /// Pushes the tags of a VLAN interface that is the egress port. Returns false if there is no room.

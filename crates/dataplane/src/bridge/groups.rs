@@ -57,7 +57,7 @@ impl Asking {
         self.asked.binary_search(&(vid, ipv6)).is_ok()
     }
 
-    fn is_router(&self, (vid, ipv6): (u16, bool), port: InterfaceId) -> bool {
+    fn is_router(&self, vid: u16, ipv6: bool, port: InterfaceId) -> bool {
         self.routers.binary_search(&(vid, ipv6, port)).is_ok()
             || self.permanent.binary_search(&port).is_ok()
     }
@@ -91,7 +91,7 @@ impl Groups {
         }
     }
 
-    fn shard(&self, (vid, group): Key) -> &ArcSwap<Shard> {
+    fn shard(&self, vid: u16, group: u128) -> &ArcSwap<Shard> {
         let word = group as u64 ^ (group >> 64) as u64 ^ u64::from(vid) << 48 ^ self.seed;
         let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
         let hash = (product >> 64) as u64 ^ product as u64;
@@ -103,7 +103,7 @@ impl Groups {
     /// control calls this.
     pub fn set(&self, vid: u16, group: IpAddr, ports: &[InterfaceId]) -> Arc<Shard> {
         let key = key(vid, group);
-        let shard = self.shard(key);
+        let shard = self.shard(key.0, key.1);
         let mut groups = shard.load().0.clone();
         match groups.binary_search_by_key(&key, |(of, _)| *of) {
             Ok(at) if ports.is_empty() => drop(groups.remove(at)),
@@ -125,7 +125,7 @@ impl Groups {
         let Sent { ipv6, to } = sent;
         let asking = self.asking.load();
         let group = match to {
-            To::Group(group) => Some(self.shard((vid, group)).load()),
+            To::Group(group) => Some(self.shard(vid, group).load()),
             To::Routers => None,
         };
         let at = group.as_ref().and_then(|shard| {
@@ -135,7 +135,8 @@ impl Groups {
         });
         Receivers {
             is_asked: asking.is_asked(vid, ipv6),
-            of: (vid, ipv6),
+            vid,
+            ipv6,
             only_routers: to == To::Routers,
             asking,
             group: group.zip(at),
@@ -160,7 +161,8 @@ fn group_of(to: To) -> u128 {
 
 /// The receivers of a packet, held while it is flooded.
 pub(super) struct Receivers {
-    of: (u16, bool),
+    vid: u16,
+    ipv6: bool,
     is_asked: bool,
     only_routers: bool,
     asking: Guard<Arc<Asking>>,
@@ -179,9 +181,9 @@ impl Receivers {
         if let Some((shard, at)) = &self.group {
             let listens = shard.0[*at].1.binary_search(&port).is_ok();
             let all = !self.is_asked && floods;
-            return listens || all || self.asking.is_router(self.of, port);
+            return listens || all || self.asking.is_router(self.vid, self.ipv6, port);
         }
-        let is_router = || self.asking.is_router(self.of, port);
+        let is_router = || self.asking.is_router(self.vid, self.ipv6, port);
         match (self.is_asked, self.only_routers) {
             // A host must not see the reports of other hosts, or it would suppress its own (RFC
             // 4541, 2.1.1).

@@ -45,9 +45,8 @@ impl Offloaded {
         let switched = || ports().filter_map(|(at, port)| Some((at, port, port.switched?)));
         let mut of = Self::default();
         for (from, port, is) in switched() {
-            let reached = switched().filter(|(to, other, at)| {
-                at.group == is.group && reaches((from, port), (*to, other))
-            });
+            let reached = switched()
+                .filter(|(to, other, at)| at.group == is.group && reaches(from, port, *to, other));
             let member = Member {
                 group: is.group,
                 reaches: reached.map(|(_, _, at)| at.seat).collect(),
@@ -112,7 +111,7 @@ impl Offloaded {
 }
 
 /// Returns true if frames may go from one port to another, VLANs and spanning trees aside.
-fn reaches((from, port): (usize, &BridgePort), (to, other): (usize, &BridgePort)) -> bool {
+fn reaches(from: usize, port: &BridgePort, to: usize, other: &BridgePort) -> bool {
     let isolated = port.isolated && other.isolated;
     let same_horizon = port.horizon.is_some() && port.horizon == other.horizon;
     let only = port.only_to.as_ref();
@@ -160,8 +159,10 @@ fn vlan_seats(bridge: &Bridge, vid: u16, ports: &[(usize, &BridgePort, Switched)
 /// in one group.
 pub fn bridged(
     switch: Option<&dyn BridgeOffload>,
-    (from, source): (&BridgePort, &bridge_hosts::HostKey),
-    (to, destination): (&BridgePort, &bridge_hosts::HostKey),
+    from: &BridgePort,
+    source: &bridge_hosts::HostKey,
+    to: &BridgePort,
+    destination: &bridge_hosts::HostKey,
 ) {
     if let (Some(switch), Some(one), Some(other)) = (switch, from.switched, to.switched)
         && one.group == other.group
@@ -181,7 +182,8 @@ pub fn moved(
     switch: Option<&dyn BridgeOffload>,
     bridge: &Bridge,
     host: &bridge_hosts::HostKey,
-    (from, to): (InterfaceId, InterfaceId),
+    from: InterfaceId,
+    to: InterfaceId,
 ) {
     let Some(switch) = switch else { return };
     let place = |port| bridge.ports().get(bridge.number(port)?)?.switched;

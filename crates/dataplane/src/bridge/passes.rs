@@ -106,9 +106,9 @@ pub(super) fn bridge(
         stage.sight(frames, at..at + part, seen);
         let frames = &mut frames[at..at + part];
         let (outs, ways) = (&mut outs[at..at + part], &mut ways[at..at + part]);
-        stage.judge(frames, seen, (outs, ways));
+        stage.judge(frames, seen, outs, ways);
         if source.looks.any() {
-            stage.ask(frames, (outs, ways), asking);
+            stage.ask(frames, outs, ways, asking);
         }
         at += part;
     }
@@ -117,7 +117,7 @@ pub(super) fn bridge(
     if groups && source.asks {
         receive::hear(cx, source, vector.frames(), outlet);
     }
-    commit(cx, source, (vector, risen), (outs, ways), outlet);
+    commit(cx, source, vector, risen, outs, ways, outlet);
     came
 }
 
@@ -190,7 +190,8 @@ impl Stage<'_> {
         &mut self,
         frames: &mut [Frame],
         seen: &[Seen; PART],
-        (outs, ways): (&mut [OutId], &mut [Way]),
+        outs: &mut [OutId],
+        ways: &mut [Way],
     ) {
         let ends = outs.iter_mut().zip(ways);
         for ((frame, seen), (out, way)) in frames.iter_mut().zip(seen).zip(ends) {
@@ -199,7 +200,7 @@ impl Stage<'_> {
             }
             match self.last {
                 Verdict::Leave(at, how, class) => {
-                    *out = self.leave(frame, (usize::from(at), how, class), way);
+                    *out = self.leave(frame, usize::from(at), how, class, way);
                 }
                 other => {
                     *out = OutId::NONE;
@@ -229,10 +230,10 @@ impl Stage<'_> {
         if source.learns(&class) {
             learned = self.learn(frame, seen, &class);
         }
-        let tables = (self.cx.interfaces, self.hosts);
-        let to = decide::find(tables, source, head, &class, seen.to);
+        let interfaces = self.cx.interfaces;
+        let to = decide::find(interfaces, self.hosts, source, head, &class, seen.to);
         if let (Some(from), To::Port(id)) = (source.switched, to) {
-            self.teach(head, &class, (from, learned), id);
+            self.teach(head, &class, from, learned, id);
         }
         match to {
             To::Port(id) => self.leaves_by(class, id),
@@ -266,7 +267,7 @@ impl Stage<'_> {
             .learn_at(seen.from, &key, source.interface, now, max);
         if let Learned::Moved(before) = learned {
             let (bridges, to) = (self.cx.interfaces.bridges(), source.interface);
-            offload::moved(bridges.switch(), source.bridge, &key, (before, to));
+            offload::moved(bridges.switch(), source.bridge, &key, before, to);
         }
         learned
     }
@@ -289,7 +290,8 @@ impl Stage<'_> {
         &self,
         head: &Head,
         class: &Class,
-        (from, learned): (&BridgePort, Learned),
+        from: &BridgePort,
+        learned: Learned,
         to: InterfaceId,
     ) {
         let source = self.source;
@@ -301,7 +303,7 @@ impl Stage<'_> {
         };
         let keys = (source.key(class, head.from), source.key(class, head.to));
         let switch = self.cx.interfaces.bridges().switch();
-        offload::bridged(switch, (from, &keys.0), (port, &keys.1));
+        offload::bridged(switch, from, &keys.0, port, &keys.1);
     }
 
     /// Decides how frames of a class leave by this port.
@@ -315,8 +317,8 @@ impl Stage<'_> {
         if let Err(reason) = egress.joined {
             return Verdict::Drop(reason);
         }
-        let to = (usize::from(egress.number), egress.forwarding);
-        match decide::passes(self.source.bridge, &class, to) {
+        let number = usize::from(egress.number);
+        match decide::passes(self.source.bridge, &class, number, egress.forwarding) {
             Ok(how) => Verdict::Leave(at as u8, how, class),
             Err(reason) => Verdict::Drop(reason),
         }
@@ -328,7 +330,9 @@ impl Stage<'_> {
     fn leave(
         &mut self,
         frame: &mut Frame,
-        (at, how, class): (usize, Leaves, Class),
+        at: usize,
+        how: Leaves,
+        class: Class,
         way: &mut Way,
     ) -> OutId {
         let egress = &mut self.egresses[at % EGRESSES];
@@ -375,7 +379,8 @@ impl Stage<'_> {
     fn ask(
         &mut self,
         frames: &mut [Frame],
-        (outs, ways): (&mut [OutId], &mut [Way]),
+        outs: &mut [OutId],
+        ways: &mut [Way],
         asking: &mut Asking,
     ) {
         let (mut out, mut up) = (0, 0);
@@ -392,7 +397,7 @@ impl Stage<'_> {
         let through = filter::through(self.source);
         for (hook, which) in [(through, out), (Hook::Srcnat, out), (Hook::Input, up)] {
             let which = which & asking.left;
-            let ended = asking.ask(self.cx, self.source, (hook, which), frames, self.outlet);
+            let ended = asking.ask(self.cx, self.source, hook, which, frames, self.outlet);
             for at in filter::bits(ended) {
                 (outs[at], ways[at]) = (OutId::NONE, Way::Drop(hook.reason()));
             }
@@ -474,8 +479,10 @@ impl Stage<'_> {
 fn commit(
     cx: &Context<'_>,
     source: &Source<'_>,
-    (vector, risen): (&mut Vector, &mut Vector),
-    (outs, ways): (&[OutId; VECTOR_FRAMES], &[Way; VECTOR_FRAMES]),
+    vector: &mut Vector,
+    risen: &mut Vector,
+    outs: &[OutId; VECTOR_FRAMES],
+    ways: &[Way; VECTOR_FRAMES],
     outlet: &mut Outlet,
 ) {
     let count = vector.len().min(VECTOR_FRAMES);
@@ -509,7 +516,7 @@ fn commit(
         match way {
             Way::Up => {}
             Way::Group(class, many) => {
-                if let Err(reason) = group(cx, source, &mut frame, (class, many), outlet) {
+                if let Err(reason) = group(cx, source, &mut frame, class, many, outlet) {
                     outlet.discard(frame, reason);
                     continue;
                 }
@@ -537,10 +544,11 @@ fn group(
     cx: &Context<'_>,
     source: &Source<'_>,
     frame: &mut Frame,
-    (class, many): (Class, Many),
+    class: Class,
+    many: Many,
     outlet: &mut Outlet,
 ) -> Result<(), DropReason> {
-    flood::copies(cx, source, frame, (class, many), outlet);
+    flood::copies(cx, source, frame, class, many, outlet);
     if let Ok(how) = decide::rises(source, &class) {
         // Without room for a tag the frame has no VLAN, and ends at ingress.
         let _ = tags::retag(frame, &class, how, source.bridge.ethertype);
@@ -557,11 +565,11 @@ fn end(cx: &Context<'_>, source: &Source<'_>, frame: Frame, way: Way, outlet: &m
         Way::Port(number, class) => {
             let number = usize::from(number);
             match decide::leaves(source, &class, number) {
-                Ok(how) => flood::leave(cx, source, frame, (class, (number, how)), outlet),
+                Ok(how) => flood::leave(cx, source, frame, class, number, how, outlet),
                 Err(reason) => outlet.discard(frame, reason),
             }
         }
-        Way::Flood(class, many) => flood::flood(cx, source, frame, (class, many), outlet),
+        Way::Flood(class, many) => flood::flood(cx, source, frame, class, many, outlet),
         Way::Drop(reason) => outlet.discard(frame, reason),
         Way::Reserved => receive::reserved(cx, source, frame, outlet),
         // Frames for the router do not reach this function.

@@ -119,7 +119,7 @@ pub(super) fn heard(cx: &Context<'_>, source: &Source<'_>, bytes: &[u8]) -> Opti
     let kind = u16::from_be_bytes(*kind.unwrap_or(&[0; 2]));
     let asked = cx.interfaces.services(source.interface);
     let services = &cx.snapshot.services;
-    let found = services.frame(bytes, (ETHERNET, kind), asked);
+    let found = services.frame(bytes, ETHERNET, kind, asked);
     let kept = head(bytes).is_some_and(|head| source.keeps(&head));
     let id = found.filter(|id| kept || asked.has(*id))?;
     Some(Exit::Punt(Why::Service {

@@ -29,7 +29,8 @@ pub(crate) fn all(cx: &Context<'_>, slot: u32, vector: &mut Vector, outlet: &mut
 pub(crate) fn some(
     cx: &Context<'_>,
     slot: u32,
-    (frames, count): (&mut dyn Iterator<Item = Frame>, usize),
+    frames: &mut dyn Iterator<Item = Frame>,
+    count: usize,
     outlet: &mut Outlet,
 ) {
     let Some(mut scratch) = outlet.bridging.take() else {
@@ -94,12 +95,7 @@ fn send(
 fn show(cx: &Context<'_>, bridge: frame::InterfaceId, frame: &Frame, outlet: &mut Outlet) {
     if frame.egress != bridge {
         let l3 = usize::from(frame.l3);
-        tap::show(
-            cx,
-            (frame.egress, Direction::Transmitted),
-            (frame, l3),
-            outlet,
-        );
+        tap::show(cx, frame.egress, Direction::Transmitted, frame, l3, outlet);
     }
-    tap::show(cx, (bridge, Direction::Transmitted), (frame, 0), outlet);
+    tap::show(cx, bridge, Direction::Transmitted, frame, 0, outlet);
 }

@@ -40,8 +40,9 @@ pub(super) fn tell(cx: &Context<'_>, source: &Source<'_>, frame: &Frame, outlet:
     let Some(id) = cx.snapshot.services.named(SNOOPED) else {
         return;
     };
-    let place = (frame.bytes(), usize::from(frame.l3));
-    let admission = { &cx.snapshot.services }.admit(&mut outlet.limits, id, place, cx.now);
+    let (bytes, l3) = (frame.bytes(), usize::from(frame.l3));
+    let services = &cx.snapshot.services;
+    let admission = services.admit(&mut outlet.limits, id, bytes, l3, cx.now);
     if let Admission::Dropped(reason) | Admission::Challenged(reason) = admission {
         if reason == DropReason::ServiceLimit {
             outlet.counters.service(id).lost.add(1);

@@ -137,7 +137,8 @@ impl Bridges {
     /// seen.
     pub fn age(
         &self,
-        (from, count): (u32, u32),
+        from: u32,
+        count: u32,
         now: u32,
         ageing: impl Fn(InterfaceId) -> Option<u32>,
         mut gone: impl FnMut(&HostKey, &Host),

@@ -69,6 +69,24 @@ impl Entry {
     }
 }
 
+/// A key and its entry, as a line stores them.
+#[derive(Clone, Copy)]
+struct EntryWords {
+    /// The name of the key.
+    name: u64,
+    /// The entry and the interface of the key ([`Entry::word`]).
+    value: u64,
+}
+
+impl EntryWords {
+    const fn key(self) -> Key {
+        Key {
+            on: (self.value >> SLOT_SHIFT & SLOT) as u32,
+            name: self.name,
+        }
+    }
+}
+
 type Line = [AtomicU64; 2 * ENTRIES];
 
 /// Hash of a key, which determines the two lines that may contain it.
@@ -210,11 +228,11 @@ fn read(line: &Line, at: usize, key: Key) -> Option<Entry> {
 }
 
 /// Writes a key into a free entry.
-fn fill(line: &Line, at: usize, (name, value): (u64, u64)) {
+fn fill(line: &Line, at: usize, words: EntryWords) {
     // A reader that sees the new name also sees that the entry was free before.
     fence(Ordering::Release);
-    line[2 * at].store(name, Ordering::Relaxed);
-    line[2 * at + 1].store(value, Ordering::Release);
+    line[2 * at].store(words.name, Ordering::Relaxed);
+    line[2 * at + 1].store(words.value, Ordering::Release);
 }
 
 fn free(line: &Line, at: usize) {
@@ -262,7 +280,11 @@ impl KeyTable {
             }
         }
         let count = self.count.load(Ordering::Relaxed);
-        if !self.add(count, (key.name, word)) {
+        let words = EntryWords {
+            name: key.name,
+            value: entry.word(key.on),
+        };
+        if !self.add(count, words) {
             return false;
         }
         self.count.store(count + 1, Ordering::Relaxed);
@@ -283,7 +305,7 @@ impl KeyTable {
 
     /// Adds a key; `count` is the number of existing keys. Uses a larger table if this one is half full or both lines
     /// of the key are full.
-    fn add(&self, count: u32, words: (u64, u64)) -> bool {
+    fn add(&self, count: u32, words: EntryWords) -> bool {
         let view = self.view();
         let has_room = |view: &View<'_>| count as usize * 2 < view.lines.len() * ENTRIES;
         if view.is_some_and(|view| has_room(&view) && self.put(&view, words)) {
@@ -294,7 +316,7 @@ impl KeyTable {
     }
 
     /// Copies all keys and one more into a table of this size, and publishes it. Returns false if the keys do not fit.
-    fn grow(&self, size: usize, before: Option<&View<'_>>, words: (u64, u64)) -> bool {
+    fn grow(&self, size: usize, before: Option<&View<'_>>, words: EntryWords) -> bool {
         let Ok(lines) = Zeroed::new(1 << (FIRST_BITS as usize + size), Pages::Huge) else {
             return false;
         };
@@ -309,7 +331,8 @@ impl KeyTable {
         let entries =
             entries.map(|words| words.each_ref().map(|word| word.load(Ordering::Relaxed)));
         let entries = entries.filter(|[_, value]| *value as u32 != 0);
-        let mut all = entries.map(|[name, value]| (name, value)).chain([words]);
+        let entries = entries.map(|[name, value]| EntryWords { name, value });
+        let mut all = entries.chain([words]);
         let fits = all.all(|words| self.put(&view, words));
         if fits {
             self.size.store(size as u32 + 1, Ordering::Release);
@@ -318,8 +341,8 @@ impl KeyTable {
     }
 
     /// Writes a key into one of its lines. Returns false where there is no room.
-    fn put(&self, view: &View<'_>, words: (u64, u64)) -> bool {
-        let place = view.place(key_of(words));
+    fn put(&self, view: &View<'_>, words: EntryWords) -> bool {
+        let place = view.place(words.key());
         let lines = view.both(place);
         for line in lines.map(|at| view.line(at)) {
             if let Some(at) = free_entry(line) {
@@ -338,9 +361,9 @@ impl KeyTable {
     fn make_room<'a>(&self, view: &View<'a>, from: u32) -> Option<(&'a Line, usize)> {
         let line = &view.lines[from as usize];
         for at in 0..ENTRIES {
-            let words = [0, 1].map(|word| line[2 * at + word].load(Ordering::Relaxed));
-            let words = (words[0], words[1]);
-            let place = view.place(key_of(words));
+            let [name, value] = [0, 1].map(|word| line[2 * at + word].load(Ordering::Relaxed));
+            let words = EntryWords { name, value };
+            let place = view.place(words.key());
             let [first, second] = view.both(place);
             let other = if first == from { second } else { first };
             let other = &view.lines[other as usize];
@@ -352,13 +375,6 @@ impl KeyTable {
             }
         }
         None
-    }
-}
-
-const fn key_of((name, value): (u64, u64)) -> Key {
-    Key {
-        on: (value >> SLOT_SHIFT & SLOT) as u32,
-        name,
     }
 }
 

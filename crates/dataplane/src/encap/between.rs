@@ -130,7 +130,7 @@ impl Encap for Between {
                 if !framed {
                     inner.packets += 1;
                     inner.bytes += frame.len() as u64;
-                    tap::show(cx, (self.id, Direction::Received), (frame, 0), outlet);
+                    tap::show(cx, self.id, Direction::Received, frame, 0, outlet);
                 }
                 Ok(())
             });

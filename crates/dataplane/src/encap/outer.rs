@@ -70,7 +70,7 @@ fn v6(address: IpAddr) -> [u8; 16] {
 }
 
 /// Writes a UDP header without checksum in front of a datagram of `len` bytes, header included.
-pub(crate) fn write_udp(place: &mut [u8], (from, to): (u16, u16), len: usize) {
+pub(crate) fn write_udp(place: &mut [u8], from: u16, to: u16, len: usize) {
     for (place, field) in place.chunks_exact_mut(2).zip([from, to, len as u16, 0]) {
         place.copy_from_slice(&field.to_be_bytes());
     }
@@ -145,7 +145,8 @@ pub(crate) fn total(packet: &[u8]) -> Option<usize> {
 pub(crate) fn make_room(
     frame: &mut Frame,
     total: usize,
-    (front, back): (usize, usize),
+    front: usize,
+    back: usize,
     pool: &mut Pool,
 ) -> Result<(), DropReason> {
     if frame.headroom() + usize::from(frame.l3) >= front && frame.tailroom() >= back {

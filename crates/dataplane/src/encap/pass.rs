@@ -171,8 +171,7 @@ pub(crate) fn leave(
 ) {
     if cx.interfaces.taps().any() {
         for frame in frames.frames() {
-            let leaves = (frame.egress, Direction::Transmitted);
-            tap::show(cx, leaves, (frame, 0), outlet);
+            tap::show(cx, frame.egress, Direction::Transmitted, frame, 0, outlet);
         }
     }
     let mut batch = Batch { nexts, targets };
@@ -251,7 +250,8 @@ impl Arrivals {
 /// Decapsulates packets of one tunnel and puts the payloads on the agenda. Returns the packets' number and bytes.
 pub(crate) fn arrive(
     cx: &Context<'_>,
-    (frames, count): (impl Iterator<Item = Frame>, usize),
+    frames: impl Iterator<Item = Frame>,
+    count: usize,
     id: InterfaceId,
     outlet: &mut Outlet,
 ) -> Traffic {

@@ -195,9 +195,11 @@ impl Leaving<'_> {
     /// Returns the address of the peer with this host.
     fn peer_of(&self, mac: u64) -> Option<IpAddr> {
         const GROUP: u64 = 1 << 40;
-        let of = (self.network.id, self.network.local.is_ipv6());
-        let known = (mac & GROUP == 0).then(|| self.cx.interfaces.peers().of(of, mac));
-        known.flatten()
+        if mac & GROUP != 0 {
+            return None;
+        }
+        let (id, ipv6) = (self.network.id, self.network.local.is_ipv6());
+        self.cx.interfaces.peers().of(id, ipv6, mac)
     }
 
     /// Returns a peer by its address, with its configured port or else the port of the network.
@@ -252,7 +254,7 @@ impl Leaving<'_> {
             DontFragment::Always => true,
             DontFragment::Inherit => target::forbids_fragments(frame.bytes()),
         };
-        target.write(frame, (self.ids, dont_fragment), self.network.checksum)?;
+        target.write(frame, self.ids, dont_fragment, self.network.checksum)?;
         match &target.path {
             Path::By(adjacency)
                 if dont_fragment

@@ -251,7 +251,7 @@ fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<u
     if u16::try_from(total).is_err() {
         return Err(DropReason::TunnelMalformed);
     }
-    make_room(frame, len, (front + ETHERNET, back), pool)?;
+    make_room(frame, len, front + ETHERNET, back, pool)?;
     descend(frame)?;
     frame.pull_front(usize::from(frame.l3));
     let fits =
@@ -274,12 +274,9 @@ fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<u
         id,
     };
     outer.write(header);
-    let ports = (path.ends.0.port(), path.ends.1.port());
-    write_udp(
-        datagram.get_mut(..UDP_BYTES).unwrap_or_default(),
-        ports,
-        total - ip,
-    );
+    let place = datagram.get_mut(..UDP_BYTES).unwrap_or_default();
+    let (from, to) = (path.ends.0.port(), path.ends.1.port());
+    write_udp(place, from, to, total - ip);
     Ok(ip)
 }
 
@@ -369,8 +366,8 @@ impl Emerging<'_> {
             Ok(true) => {
                 self.inner.packets += 1;
                 self.inner.bytes += frame.len() as u64;
-                let received = (self.network.id, Direction::Received);
-                tap::show(self.cx, received, (&frame, 0), outlet);
+                let (id, direction) = (self.network.id, Direction::Received);
+                tap::show(self.cx, id, direction, &frame, 0, outlet);
                 put(
                     &mut self.batch,
                     Item::Arrived(self.network.id),

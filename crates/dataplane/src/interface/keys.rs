@@ -85,7 +85,7 @@ impl InterfaceTable {
         slot.session.store(key.name, Ordering::Relaxed);
         slot.below.store(on.0, Ordering::Release);
         slot.under.store(below.under.0, Ordering::Relaxed);
-        self.carry_session(slot, (false, true));
+        self.carry_session(slot, false, true);
         true
     }
 
@@ -96,16 +96,16 @@ impl InterfaceTable {
         };
         self.demux.sessions.remove(key);
         slot.session.store(0, Ordering::Relaxed);
-        self.carry_session(slot, (true, false));
+        self.carry_session(slot, true, false);
     }
 
     /// Adjusts the session counts of the interface below and of the lowest interface, whose port
-    /// receives the frames.
-    fn carry_session(&self, slot: &Slot, change: (bool, bool)) {
+    /// receives the frames: one less if `before`, one more if `after`.
+    fn carry_session(&self, slot: &Slot, before: bool, after: bool) {
         let [below, under] = [&slot.below, &slot.under].map(|id| id.load(Ordering::Relaxed));
-        self.carry_keys(InterfaceId(below), Carried::Sessions, change);
+        self.carry_keys(InterfaceId(below), Carried::Sessions, before, after);
         if under != below && under != 0 {
-            self.carry_keys(InterfaceId(under), Carried::Sessions, change);
+            self.carry_keys(InterfaceId(under), Carried::Sessions, before, after);
         }
     }
 
@@ -152,7 +152,8 @@ impl InterfaceTable {
     /// is no room ([`super::STATIONS`]). Only control calls this.
     pub fn set_station(
         &self,
-        (on, mac): (InterfaceId, Mac),
+        on: InterfaceId,
+        mac: Mac,
         through: &[InterfaceId],
         station: Option<InterfaceId>,
     ) -> bool {
@@ -179,13 +180,13 @@ impl InterfaceTable {
             None => _ = stations.remove(key),
         }
         for id in through.iter().chain([&on]) {
-            self.carry_keys(*id, Carried::Stations, (was_there, station.is_some()));
+            self.carry_keys(*id, Carried::Stations, was_there, station.is_some());
         }
         true
     }
 
     /// Adjusts an interface's count of upper interfaces: one less if `before`, one more if `after`.
-    fn carry_keys(&self, id: InterfaceId, what: Carried, (before, after): (bool, bool)) {
+    fn carry_keys(&self, id: InterfaceId, what: Carried, before: bool, after: bool) {
         self.make_room(id);
         if let Some(slot) = self.slot(id) {
             let carried = &slot.carried[what as usize];

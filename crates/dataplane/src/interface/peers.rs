@@ -84,7 +84,7 @@ impl Peers {
 
     /// Returns the address of the peer with a host of a network.
     #[inline(always)]
-    pub(crate) fn of(&self, (network, ipv6): (InterfaceId, bool), mac: u64) -> Option<IpAddr> {
+    pub(crate) fn of(&self, network: InterfaceId, ipv6: bool, mac: u64) -> Option<IpAddr> {
         let tables = self.tables.get()?;
         let host = tables.hosts.get(&key(network, mac))?;
         tables.address(host.port, ipv6)
@@ -98,7 +98,8 @@ impl Peers {
         network: InterfaceId,
         mac: u64,
         from: IpAddr,
-        (now, max): (u32, u32),
+        now: u32,
+        max: u32,
     ) -> Learned {
         let Some(tables) = self.tables.get() else {
             return Learned::Full;
@@ -121,7 +122,7 @@ impl Peers {
     /// Forgets the hosts of `count` lines from `from` on that were silent for [`AGEING`] seconds,
     /// and frees peers of a share of the slots that were silent for twice as long. Returns the line
     /// for the next call; 0 when all lines were visited. Only control calls this.
-    pub fn age(&self, (from, count): (u32, u32), now: u32) -> u32 {
+    pub fn age(&self, from: u32, count: u32, now: u32) -> u32 {
         let Some(tables) = self.tables.get() else {
             return 0;
         };
@@ -250,37 +251,27 @@ mod tests {
     fn a_station_is_behind_the_peer_that_its_last_frame_came_from() {
         let peers = peers();
         let four = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9));
-        assert_eq!(peers.of((NETWORK, false), 5), None);
-        assert_eq!(peers.learn(NETWORK, 5, four, (1, MAX)), Learned::New);
-        assert_eq!(peers.of((NETWORK, false), 5), Some(four));
-        assert_eq!(
-            peers.of((InterfaceId(8), false), 5),
-            None,
-            "another network"
-        );
+        assert_eq!(peers.of(NETWORK, false, 5), None);
+        assert_eq!(peers.learn(NETWORK, 5, four, 1, MAX), Learned::New);
+        assert_eq!(peers.of(NETWORK, false, 5), Some(four));
+        assert_eq!(peers.of(InterfaceId(8), false, 5), None, "another network");
 
-        assert_eq!(peers.learn(NETWORK, 6, address(1), (1, MAX)), Learned::New);
-        assert_eq!(peers.of((NETWORK, true), 6), Some(address(1)));
-        let moved = peers.learn(NETWORK, 6, address(2), (2, MAX));
+        assert_eq!(peers.learn(NETWORK, 6, address(1), 1, MAX), Learned::New);
+        assert_eq!(peers.of(NETWORK, true, 6), Some(address(1)));
+        let moved = peers.learn(NETWORK, 6, address(2), 2, MAX);
         assert!(matches!(moved, Learned::Moved(_)), "{moved:?}");
-        assert_eq!(peers.of((NETWORK, true), 6), Some(address(2)));
+        assert_eq!(peers.of(NETWORK, true, 6), Some(address(2)));
         peers.forget(NETWORK);
-        assert_eq!(peers.of((NETWORK, true), 6), None);
+        assert_eq!(peers.of(NETWORK, true, 6), None);
     }
 
     #[test]
     fn a_network_learns_no_more_than_it_may() {
         let peers = peers();
         for mac in 0..u64::from(MAX) {
-            assert_eq!(
-                peers.learn(NETWORK, mac, address(1), (1, MAX)),
-                Learned::New
-            );
+            assert_eq!(peers.learn(NETWORK, mac, address(1), 1, MAX), Learned::New);
         }
-        assert_eq!(
-            peers.learn(NETWORK, 99, address(1), (1, MAX)),
-            Learned::Full
-        );
+        assert_eq!(peers.learn(NETWORK, 99, address(1), 1, MAX), Learned::Full);
     }
 
     #[test]
@@ -291,18 +282,18 @@ mod tests {
         for number in 0..3 * ADDRESSES as u128 {
             if number % 8192 == 0 {
                 now += 2 * AGEING;
-                peers.age((0, u32::MAX), now);
+                peers.age(0, u32::MAX, now);
             }
             let mac = number as u64;
-            let learned = peers.learn(NETWORK, mac, address(number), (now, u32::MAX));
+            let learned = peers.learn(NETWORK, mac, address(number), now, u32::MAX);
             assert_eq!(learned, Learned::New, "{number}");
-            assert_eq!(peers.of((NETWORK, true), mac), Some(address(number)));
+            assert_eq!(peers.of(NETWORK, true, mac), Some(address(number)));
         }
-        assert_eq!(peers.age((0, u32::MAX), now + AGEING - 1), 0);
+        assert_eq!(peers.age(0, u32::MAX, now + AGEING - 1), 0);
         let last = 3 * ADDRESSES as u64 - 1;
-        assert!(peers.of((NETWORK, true), last).is_some());
-        peers.age((0, u32::MAX), now + AGEING);
-        assert_eq!(peers.of((NETWORK, true), last), None);
+        assert!(peers.of(NETWORK, true, last).is_some());
+        peers.age(0, u32::MAX, now + AGEING);
+        assert_eq!(peers.of(NETWORK, true, last), None);
     }
 
     #[test]
@@ -310,7 +301,7 @@ mod tests {
         let peers = peers();
         let mut full = 0;
         for number in 0..2 * ADDRESSES as u128 {
-            let learned = peers.learn(NETWORK, 1, address(number), (1, MAX));
+            let learned = peers.learn(NETWORK, 1, address(number), 1, MAX);
             full += u32::from(learned == Learned::Full);
         }
         assert!(full as usize >= ADDRESSES, "{full}");

@@ -25,7 +25,8 @@ const IKE: [u16; 2] = [500, 4500];
 pub(crate) fn outbound(
     cx: &Context<'_>,
     tuple: &Tuple,
-    (guarded, own): (IpsecState, bool),
+    guarded: IpsecState,
+    own: bool,
 ) -> Result<Option<OutId>, Exit> {
     let ipsec = &cx.snapshot.ipsec;
     if ipsec.is_empty()
@@ -64,7 +65,8 @@ pub(crate) fn goes_in(cx: &Context<'_>, tuple: &Tuple, guarded: IpsecState) -> b
 pub(crate) fn admit(
     cx: &Context<'_>,
     tuple: &Tuple,
-    (guarded, local): (IpsecState, bool),
+    guarded: IpsecState,
+    local: bool,
 ) -> Result<(), Exit> {
     let ipsec = &cx.snapshot.ipsec;
     if ipsec.is_empty()

@@ -134,7 +134,7 @@ pub struct Policies {
 }
 
 impl Group {
-    fn new((ipv6, lens): (bool, (u8, u8)), first: Position) -> Self {
+    fn new(ipv6: bool, lens: (u8, u8), first: Position) -> Self {
         let empty = Arc::<Bucket>::default();
         Self {
             ipv6,
@@ -189,7 +189,7 @@ impl Policies {
         let (of, key) = address(&policy.selector);
         let is_of = |group: &Group| (group.ipv6, group.lens) == of;
         let at = self.groups.iter().position(is_of).unwrap_or_else(|| {
-            self.groups.push(Group::new(of, position));
+            self.groups.push(Group::new(of.0, of.1, position));
             self.groups.len() - 1
         });
         let group = &mut self.groups[at];
@@ -352,7 +352,8 @@ mod tests {
     /// A random policy of a property test: both addresses, both lengths, protocol and port.
     type Drawn = (u8, u8, u8, u8, u8, u16);
 
-    fn drawn((source, destination, a, b, protocol, port): Drawn) -> Policy {
+    fn policy_of(drawn: Drawn) -> Policy {
+        let (source, destination, a, b, protocol, port) = drawn;
         let address = |number: u8| [10 << (number & 1), number << 6, 0, number];
         let (source, destination) = (prefix(address(source), a), prefix(address(destination), b));
         let mut policy = policy(source, destination, protocol, port.into());
@@ -382,8 +383,8 @@ mod tests {
                     policies.remove(position, &before.selector);
                 }
                 if let Some(step) = step {
-                    policies.insert(position, drawn(step));
-                    wanted.insert(place, drawn(step));
+                    policies.insert(position, policy_of(step));
+                    wanted.insert(place, policy_of(step));
                 }
                 copies.push((policies.clone(), Policies::new(wanted.values().copied().collect())));
             }
@@ -405,7 +406,7 @@ mod tests {
             packets in prop::collection::vec((0u8..4, 0u8..4, 0u8..3, 0u16..3), 1..20),
         ) {
             let address = |number: u8| [10 << (number & 1), number << 6, 0, number];
-            let all: Vec<Policy> = policies.into_iter().map(drawn).collect();
+            let all: Vec<Policy> = policies.into_iter().map(policy_of).collect();
             let compiled = Policies::new(all.clone());
             for (source, destination, protocol, port) in packets {
                 let mut packet = tuple(address(source), address(destination), protocol);

@@ -59,11 +59,12 @@ impl Ways {
 pub(crate) fn protect(
     cx: &Context<'_>,
     frames: &mut Vector,
-    (nexts, ways): (&mut Nexts, &mut Ways),
+    nexts: &mut Nexts,
+    ways: &mut Ways,
     outlet: &mut Outlet,
 ) {
     if !frames.frames().iter().any(is_merged) {
-        return protect_all(cx, frames, (nexts, ways), outlet);
+        return protect_all(cx, frames, nexts, ways, outlet);
     }
     let mut ready = core::mem::take(&mut outlet.protecting);
     for frame in frames.drain() {
@@ -81,7 +82,7 @@ pub(crate) fn protect(
                 outlet.lose(frame, DropReason::AgendaFull);
             }
         }
-        protect_all(cx, frames, (nexts, ways), outlet);
+        protect_all(cx, frames, nexts, ways, outlet);
     }
     drop(whole);
     outlet.protecting = ready;
@@ -121,7 +122,8 @@ type Load = [Result<Carried, DropReason>; VECTOR_FRAMES];
 fn protect_all(
     cx: &Context<'_>,
     frames: &mut Vector,
-    (nexts, ways): (&mut Nexts, &mut Ways),
+    nexts: &mut Nexts,
+    ways: &mut Ways,
     outlet: &mut Outlet,
 ) {
     let mut load: Load = [Err(DropReason::IpsecNoKeys); VECTOR_FRAMES];
@@ -137,7 +139,7 @@ fn protect_all(
             });
         }
     }
-    protect_batches(cx, ways, (frames, &load), nexts, outlet);
+    protect_batches(cx, ways, frames, &load, nexts, outlet);
     ways.ways.clear();
 }
 
@@ -180,8 +182,8 @@ fn lay_out(
     let shape = shape(packet, leaving.mode)?;
     let (front, back) = leaving.room(shape.payload);
     let more = outer(leaving) + front + ETHERNET;
-    make_room(frame, shape.kept + shape.payload, (more, back), pool)?;
-    write(frame, leaving, (shape, id))?;
+    make_room(frame, shape.kept + shape.payload, more, back, pool)?;
+    write(frame, leaving, shape, id)?;
     Ok(shape)
 }
 
@@ -251,11 +253,7 @@ fn outer(leaving: &Leaving) -> usize {
 
 /// Writes all headers except that of ESP or AH. The frame is then
 /// `Ethernet | IP | (UDP) | payload`, and `l3` is the offset of the payload until it is protected.
-fn write(
-    frame: &mut Frame,
-    leaving: &Leaving,
-    (shape, id): (Shape, u16),
-) -> Result<(), DropReason> {
+fn write(frame: &mut Frame, leaving: &Leaving, shape: Shape, id: u16) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
     let tos = tos(frame.bytes().get(l3..).unwrap_or_default());
     let (front, back) = leaving.room(shape.payload);
@@ -297,8 +295,8 @@ fn write(
         && let Some(place) = bytes.get_mut(ETHERNET + ip..ETHERNET + ip + UDP_BYTES)
     {
         // The checksum is "transmitted as a zero value" (RFC 3948, 2.1).
-        let ports = (leaving.local.port(), leaving.remote.port());
-        write_udp(place, ports, total - ip);
+        let (from, to) = (leaving.local.port(), leaving.remote.port());
+        write_udp(place, from, to, total - ip);
     }
     frame.l3 = (ETHERNET + ip + udp) as u16;
     frame.offload = Offload::FINISHED;
@@ -330,7 +328,8 @@ pub(super) fn rewrite(header: &mut [u8], total: usize, protocol: u8) {
 fn protect_batches(
     cx: &Context<'_>,
     Ways { ways }: &Ways,
-    (frames, load): (&mut Vector, &Load),
+    frames: &mut Vector,
+    load: &Load,
     nexts: &mut Nexts,
     outlet: &mut Outlet,
 ) {
@@ -339,7 +338,7 @@ fn protect_batches(
         .zip(frames.frames_mut().chunks_mut(BATCH))
     {
         let load = load.get(from..).unwrap_or_default();
-        let (sealed, signed) = faults(ways, (batch, load));
+        let (sealed, signed) = faults(ways, batch, load);
         let (mut sealed, mut signed) = (sealed.into_iter(), signed.into_iter());
         for (at, (frame, carried)) in (from..).zip(batch.iter_mut().zip(load)) {
             let next = match carried {
@@ -370,7 +369,8 @@ type Faults = SmallVec<[Option<Fault>; BATCH]>;
 /// Protects the frames of a batch: ESP frames together, and AH frames together.
 fn faults(
     ways: &[Way],
-    (batch, load): (&mut [Frame], &[Result<Carried, DropReason>]),
+    batch: &mut [Frame],
+    load: &[Result<Carried, DropReason>],
 ) -> (Faults, Faults) {
     let mut sealing: SmallVec<[Sealing<'_>; BATCH]> = SmallVec::new();
     let mut signing: SmallVec<[Protecting<'_>; 1]> = SmallVec::new();

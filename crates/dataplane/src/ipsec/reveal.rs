@@ -124,7 +124,8 @@ pub(super) const fn reason(fault: Fault) -> DropReason {
 /// received packets and their bytes.
 pub(crate) fn reveal(
     cx: &Context<'_>,
-    (frames, count): (impl Iterator<Item = Frame>, usize),
+    frames: impl Iterator<Item = Frame>,
+    count: usize,
     outlet: &mut Outlet,
 ) -> Traffic {
     let mut all = Traffic::default();
@@ -222,7 +223,7 @@ fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mu
             outcome,
         } = sealed;
         let emerged = { outcome.map_err(reason) }
-            .and_then(|opened| emerge(&mut frame, &by, (from, opened)))
+            .and_then(|opened| emerge(&mut frame, &by, from, opened))
             .and_then(|()| admit(cx, &frame, &by));
         match emerged {
             Ok(()) => {
@@ -260,14 +261,14 @@ fn prove(batch: &mut [Sealed]) {
             Protocol::Esp => opened.next(),
             Protocol::Ah => verified
                 .next()
-                .map(|one| one.map(|one| behind(one, sealed.at))),
+                .map(|one| one.map(|one| behind(one, sealed.at.0, sealed.at.1))),
         };
         sealed.outcome = outcome.unwrap_or(Err(Fault::Pending));
     }
 }
 
 /// Returns the payload behind AH in the form of a decrypted packet.
-fn behind(verified: Verified, (from, to): (usize, usize)) -> Opened {
+fn behind(verified: Verified, from: usize, to: usize) -> Opened {
     Opened {
         payload: verified.header.len()..to - from,
         next_header: verified.next_header,
@@ -295,18 +296,14 @@ fn admit(cx: &Context<'_>, frame: &Frame, by: &Arriving) -> Result<(), DropReaso
 }
 
 /// Turns a frame into its decapsulated packet.
-fn emerge(
-    frame: &mut Frame,
-    by: &Arriving,
-    (from, opened): (usize, Opened),
-) -> Result<(), DropReason> {
+fn emerge(frame: &mut Frame, by: &Arriving, from: usize, opened: Opened) -> Result<(), DropReason> {
     if opened.next_header == DUMMY {
         return Err(DropReason::IpsecDummy);
     }
     let payload = from + opened.payload.start..from + opened.payload.end;
     match by.mode {
         Mode::Tunnel => emerge_whole(frame, payload, opened.next_header)?,
-        Mode::Transport => emerge_behind(frame, (from, payload), opened.next_header, by.in_udp)?,
+        Mode::Transport => emerge_behind(frame, from, payload, opened.next_header, by.in_udp)?,
     }
     frame.l3 = ETHERNET as u16;
     frame.depth += 1;
@@ -347,7 +344,8 @@ fn emerge_whole(frame: &mut Frame, payload: Range, next_header: u8) -> Result<()
 /// Decapsulates a packet in transport mode: restores the header and removes ESP or AH behind it.
 fn emerge_behind(
     frame: &mut Frame,
-    (from, payload): (usize, Range),
+    from: usize,
+    payload: Range,
     next_header: u8,
     translated: bool,
 ) -> Result<(), DropReason> {

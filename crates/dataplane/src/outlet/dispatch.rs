@@ -53,7 +53,7 @@ impl Dispatch for Outlet {
         out: OutId,
     ) {
         if let Out::Bridge(slot) = out.out() {
-            return bridge::send_some(cx, slot, (frames, count), self);
+            return bridge::send_some(cx, slot, frames, count, self);
         }
         if let Out::Bond(slot) = out.out() {
             return bond::leave(cx, frames.take(count), slot, self);
@@ -84,7 +84,7 @@ impl Dispatch for Outlet {
             Out::Queue(slot) => queueing::leave(cx, frame, slot, self),
             Out::Bridge(slot) => {
                 let mut frame = core::iter::once(frame);
-                bridge::send_some(cx, slot, (&mut frame, 1), self);
+                bridge::send_some(cx, slot, &mut frame, 1, self);
             }
             Out::None => self.lose(frame, DropReason::EgressDown),
         }

@@ -53,7 +53,7 @@ impl Outlet {
         while let Some(note) = self.told.take() {
             match note {
                 Note::Event(event) => self.punt_copy(frame, LOG_BYTES, Why::Told(event)),
-                Note::Sniff(how) => self.copy_out((frame, 0), usize::MAX, By::Rule(how)),
+                Note::Sniff(how) => self.copy_out(frame, 0, usize::MAX, By::Rule(how)),
             }
         }
     }
@@ -79,7 +79,7 @@ impl Outlet {
     /// Copies the first `bytes_max` bytes of a frame, without `tags` bytes of VLAN tags, into the
     /// ring of taps.
     #[cold]
-    pub(crate) fn copy_out(&mut self, (frame, tags): (&Frame, usize), bytes_max: usize, by: By) {
+    pub(crate) fn copy_out(&mut self, frame: &Frame, tags: usize, bytes_max: usize, by: By) {
         let bytes = frame.bytes();
         let (head, rest) = bytes.split_at(bytes.len().min(ADDRESSES));
         let rest = rest.get(tags..).unwrap_or_default();

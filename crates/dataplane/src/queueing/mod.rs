@@ -35,10 +35,11 @@ const PER_STEP: usize = 1024;
 pub(crate) fn postrouting(
     cx: &Context<'_>,
     frame: Frame,
-    (source, out): (u128, OutId),
+    source: u128,
+    out: OutId,
     outlet: &mut Outlet,
 ) -> Option<Frame> {
-    behind(cx, frame, (source, Then::Out(out)), outlet)
+    behind(cx, frame, source, Then::Out(out), outlet)
 }
 
 /// Queues a packet of a vector with this source address. After its queues the packet leaves by this
@@ -47,14 +48,16 @@ pub(crate) fn hold(
     cx: &Context<'_>,
     frame: Frame,
     held: Held,
-    (source, out, exit): (u128, OutId, Exit),
+    source: u128,
+    out: OutId,
+    exit: Exit,
     outlet: &mut Outlet,
 ) {
     let then = match out == OutId::NONE {
         true => Then::Exit(exit),
         false => Then::Out(out),
     };
-    wait(cx, frame, (held.leaves, source, then), outlet);
+    wait(cx, frame, held.leaves, source, then, outlet);
 }
 
 /// Passes a packet with this exit, after input or before it is finished, through the queues.
@@ -63,11 +66,12 @@ pub(crate) fn hold(
 pub(crate) fn ending(
     cx: &Context<'_>,
     frame: Frame,
-    (source, exit): (u128, Exit),
+    source: u128,
+    exit: Exit,
     outlet: &mut Outlet,
 ) -> Option<Frame> {
     match meets(exit) {
-        true => behind(cx, frame, (source, Then::Exit(exit)), outlet),
+        true => behind(cx, frame, source, Then::Exit(exit), outlet),
         false => Some(frame),
     }
 }
@@ -76,7 +80,8 @@ pub(crate) fn ending(
 fn behind(
     cx: &Context<'_>,
     frame: Frame,
-    (source, then): (u128, Then),
+    source: u128,
+    then: Then,
     outlet: &mut Outlet,
 ) -> Option<Frame> {
     if frame.fasttracked {
@@ -90,7 +95,7 @@ fn behind(
     match stops(outlet.queueing.ways(&seen), bytes, cx.now) {
         None => Some(frame),
         Some(leaves) => {
-            wait(cx, frame, (leaves, source, then), outlet);
+            wait(cx, frame, leaves, source, then, outlet);
             None
         }
     }
@@ -109,7 +114,7 @@ pub(crate) fn leave(cx: &Context<'_>, frame: Frame, slot: u32, outlet: &mut Outl
     let (leaf, next) = (own.leaves.find(frame.mark), own.next);
     match stops([leaf, None, None], frame.len() as u32, cx.now) {
         None => outlet.dispatch(cx, frame, next),
-        Some(leaves) => wait(cx, frame, (leaves, 0, Then::Out(next)), outlet),
+        Some(leaves) => wait(cx, frame, leaves, 0, Then::Out(next), outlet),
     }
 }
 
@@ -118,7 +123,9 @@ pub(crate) fn leave(cx: &Context<'_>, frame: Frame, slot: u32, outlet: &mut Outl
 fn wait(
     cx: &Context<'_>,
     frame: Frame,
-    (leaves, source, then): ([Option<Arc<Leaf>>; LEAVES], u128, Then),
+    leaves: [Option<Arc<Leaf>>; LEAVES],
+    source: u128,
+    then: Then,
     outlet: &mut Outlet,
 ) {
     let [Some(leaf), first, second] = leaves else {
@@ -235,7 +242,7 @@ fn proceed(cx: &Context<'_>, packet: Packet<Waiting>, outlet: &mut Outlet) {
         cx.now,
     ) {
         None => go(cx, frame, then, outlet),
-        Some(leaves) => wait(cx, frame, (leaves, source, then), outlet),
+        Some(leaves) => wait(cx, frame, leaves, source, then, outlet),
     }
 }
 

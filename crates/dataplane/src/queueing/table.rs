@@ -145,7 +145,8 @@ impl Queueing {
         &self,
         cx: &Context<'_>,
         frames: &[Frame],
-        (sources, meets): (&[u128], impl Fn(usize) -> bool),
+        sources: &[u128],
+        meets: impl Fn(usize) -> bool,
         held: &mut Vec<Held>,
     ) {
         let mut begin = 0;

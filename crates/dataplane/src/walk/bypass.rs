@@ -60,7 +60,8 @@ const FROM_FASTTRACK: [WalkReason; 1] = [WalkReason::NotAllowed];
 /// Returns the reasons why packets of a family between these interfaces may not take device
 /// shortcuts.
 pub fn keep_from_shortcuts(
-    (snapshot, interfaces): (&Snapshot, &InterfaceTable),
+    snapshot: &Snapshot,
+    interfaces: &InterfaceTable,
     ipv6: bool,
     ends: &[InterfaceId],
 ) -> impl Iterator<Item = WalkReason> {

@@ -22,7 +22,8 @@ use crate::service::ServiceId;
 pub(super) fn challenge(
     cx: &Context<'_>,
     frame: Frame,
-    (id, reason): (ServiceId, DropReason),
+    id: ServiceId,
+    reason: DropReason,
     outlet: &mut Outlet,
 ) {
     let packet = frame
@@ -82,7 +83,7 @@ fn send(cx: &Context<'_>, ends: &Ends, payload: &[u8], outlet: &mut Outlet) {
     let (header, datagram) = answer.bytes_mut()[ETHERNET..].split_at_mut(ip);
     outer.write(header);
     let (header, place) = datagram.split_at_mut(UDP_BYTES);
-    write_udp(header, (ends.from.1, ends.to.1), UDP_BYTES + payload.len());
+    write_udp(header, ends.from.1, ends.to.1, UDP_BYTES + payload.len());
     place.copy_from_slice(payload);
     let sum = !checksum::combine(pseudo(ends, datagram.len()), checksum::sum(datagram));
     datagram[6..8].copy_from_slice(&checksum::udp(sum).to_be_bytes());

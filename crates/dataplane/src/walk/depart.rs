@@ -1,8 +1,6 @@
 //! Pass 3: next hop, forward, egress. Packets that are only forwarded are processed in a loop;
 //! other packets run the stage functions one by one.
 
-use core::ops::Range;
-
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
 use super::entered::Lane;
@@ -11,7 +9,7 @@ use super::ingress::Entrance;
 use super::leave::{Departed, Way, depart, trim};
 use super::packet::{ETHERNET, packet};
 use super::scratch::Scratch;
-use super::tally::{RunKey, Speed, Tally, received, slow_is_fast};
+use super::tally::{CounterKey, Speed, Tally, received, slow_is_fast};
 use super::teach::Teacher;
 use super::{Context, Exit, decide, egress};
 use crate::counters::{Counters, Traffic};
@@ -47,7 +45,8 @@ pub(super) fn pass3<const FAST: bool>(
         let from = at;
         if FAST {
             at += straight_run::<false>(
-                (cx, entrance.id),
+                cx,
+                entrance.id,
                 &mut frames[at..],
                 at,
                 scratch,
@@ -56,7 +55,8 @@ pub(super) fn pass3<const FAST: bool>(
             );
             let between = at;
             at += straight_run::<true>(
-                (cx, entrance.id),
+                cx,
+                entrance.id,
                 &mut frames[at..],
                 at,
                 scratch,
@@ -66,9 +66,10 @@ pub(super) fn pass3<const FAST: bool>(
             if let Some(teacher) = &teacher {
                 let outs = &scratch.outs;
                 let [ipv4, ipv6] = [from..between, between..at];
-                let of = |places: Range<usize>| (&frames[places.clone()], &outs[places]);
-                teacher.teach_straight::<false>(cx, of(ipv4), outlet);
-                teacher.teach_straight::<true>(cx, of(ipv6), outlet);
+                let (frames4, outs4) = (&frames[ipv4.clone()], &outs[ipv4]);
+                teacher.teach_straight::<false>(cx, frames4, outs4, outlet);
+                let (frames6, outs6) = (&frames[ipv6.clone()], &outs[ipv6]);
+                teacher.teach_straight::<true>(cx, frames6, outs6, outlet);
             }
         }
         if FAST && at == from {
@@ -82,7 +83,8 @@ pub(super) fn pass3<const FAST: bool>(
         }
         if at == from {
             one::<FAST>(
-                (cx, entrance.id),
+                cx,
+                entrance.id,
                 &mut frames[at],
                 at,
                 scratch,
@@ -99,7 +101,8 @@ pub(super) fn pass3<const FAST: bool>(
 /// Returns their number. One loop per family keeps its values in registers.
 #[inline(never)]
 fn straight_run<const IPV6: bool>(
-    (cx, entrance): (&Context<'_>, InterfaceId),
+    cx: &Context<'_>,
+    entrance: InterfaceId,
     frames: &mut [Frame],
     from: usize,
     scratch: &mut Scratch,
@@ -121,9 +124,9 @@ fn straight_run<const IPV6: bool>(
         true => Speed::Slow,
         false => Speed::FastPath,
     };
-    let mut key = state.run.key;
+    let mut key = state.batch.key;
     let (mut packets, mut bytes, mut headers) = (0, 0, 0);
-    let mut came = (InterfaceId::NONE, Traffic::default());
+    let (mut ingress, mut came) = (InterfaceId::NONE, Traffic::default());
     let mut done = 0;
     for (((frame, is), hop), out) in frames.iter_mut().zip(lanes).zip(hops).zip(outs) {
         if *is != lane {
@@ -138,22 +141,22 @@ fn straight_run<const IPV6: bool>(
         *out = next.adjacency.out;
         if on_port && speed == Speed::FastPath {
             // Frames of the port's own interface are counted together elsewhere.
-            if frame.ingress != came.0 {
-                count_fast(came, outlet);
-                came = (frame.ingress, Traffic::default());
+            if frame.ingress != ingress {
+                count_fast(ingress, came, outlet);
+                (ingress, came) = (frame.ingress, Traffic::default());
             }
-            came.1.packets += 1;
-            came.1.bytes += received;
+            came.packets += 1;
+            came.bytes += received;
         }
-        let leaves = RunKey {
+        let leaves = CounterKey {
             egress: next.adjacency.egress,
             ipv6: IPV6,
             speed,
         };
         if leaves != key {
-            state.run.add(packets, bytes, headers);
-            state.run.flush(cx, &outlet.counters);
-            state.run.key = leaves;
+            state.batch.add(packets, bytes, headers);
+            state.batch.flush(cx, &outlet.counters);
+            state.batch.key = leaves;
             (key, packets, bytes, headers) = (leaves, 0, 0, 0);
         }
         packets += 1;
@@ -161,8 +164,8 @@ fn straight_run<const IPV6: bool>(
         bytes += frame.len() as u64;
         done += 1;
     }
-    state.run.add(packets, bytes, headers);
-    count_fast(came, outlet);
+    state.batch.add(packets, bytes, headers);
+    count_fast(ingress, came, outlet);
     *used += done;
     done
 }
@@ -175,7 +178,7 @@ fn count_received(frame: &Frame, outlet: &Outlet) {
 
 /// Counts frames as received by an interface above the port and forwarded by the fast path.
 #[inline(always)]
-fn count_fast((ingress, came): (InterfaceId, Traffic), outlet: &Outlet) {
+fn count_fast(ingress: InterfaceId, came: Traffic, outlet: &Outlet) {
     if came.packets > 0 {
         let counters = outlet.counters.interface(ingress);
         counters.rx.add(came.packets, came.bytes);
@@ -314,7 +317,8 @@ fn tunnelled(
 /// Runs pass 3 for any frame.
 #[inline(never)]
 fn one<const FAST: bool>(
-    (cx, entrance): (&Context<'_>, InterfaceId),
+    cx: &Context<'_>,
+    entrance: InterfaceId,
     frame: &mut Frame,
     at: usize,
     scratch: &mut Scratch,

@@ -56,7 +56,8 @@ pub(super) fn pass1<const FAST: bool, S: Sees>(
     frames: &mut [Frame],
     places: Range<usize>,
     entered: &mut Entered,
-    (sees, counters): (&mut S, &Counters),
+    sees: &mut S,
+    counters: &Counters,
 ) {
     let end = places.end.min(frames.len()).min(VECTOR_FRAMES);
     entered.received.packets += places.len() as u64;

@@ -154,14 +154,14 @@ fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrive
             group,
         }),
         SESSION_DATA if entrance.interface.sessions => of_session(cx, &entrance, bytes, l3),
-        _ => Err(of_service(cx, entrance.id, bytes, (l3, ethertype))),
+        _ => Err(of_service(cx, entrance.id, bytes, l3, ethertype)),
     }
 }
 
 /// Returns the exit of a frame that carries no IP packet: a service may receive it.
-fn of_service(cx: &Context<'_>, id: InterfaceId, bytes: &[u8], (l3, kind): (u16, u16)) -> Exit {
+fn of_service(cx: &Context<'_>, id: InterfaceId, bytes: &[u8], l3: u16, kind: u16) -> Exit {
     let asked = cx.interfaces.services(id);
-    let service = cx.snapshot.services.frame(bytes, (l3.into(), kind), asked);
+    let service = cx.snapshot.services.frame(bytes, l3.into(), kind, asked);
     match service {
         Some(id) => Exit::Punt(Why::Service {
             id,
@@ -192,7 +192,7 @@ fn of_session(
     let id = cx.interfaces.session(entrance.id, session);
     let id = id.ok_or(Exit::Drop(DropReason::PppoeSession))?;
     let Some(ethertype) = data.ethertype else {
-        let exit = of_service(cx, entrance.id, bytes, (l3, SESSION_DATA));
+        let exit = of_service(cx, entrance.id, bytes, l3, SESSION_DATA);
         return Err(match exit {
             Exit::Drop(DropReason::EthernetType) => Exit::Drop(DropReason::PppoeProtocol),
             exit => exit,

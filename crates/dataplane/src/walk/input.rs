@@ -16,7 +16,11 @@ use crate::punt::Why;
 use crate::service::Found;
 
 /// The ingress interface of a packet.
-type Ingress<'a> = (InterfaceId, &'a Interface);
+#[derive(Clone, Copy)]
+pub(crate) struct Ingress<'a> {
+    pub(crate) id: InterfaceId,
+    pub(crate) interface: &'a Interface,
+}
 
 /// Returns the exit of a packet for one of this router's unicast addresses.
 #[cold]
@@ -43,18 +47,18 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
 
 /// Returns the receiver of a packet for this router: its service, or the sockets of the host stack.
 /// `None` without either.
-fn local(cx: &Context<'_>, (id, is): Ingress<'_>, packet: &[u8], many: bool) -> Option<Exit> {
+fn local(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8], many: bool) -> Option<Exit> {
     if !has_upper(packet) {
         return Some(Exit::Drop(DropReason::Ipv6ExtensionHeader));
     }
     let services = &cx.snapshot.services;
-    match services.packet(packet, many, cx.interfaces.services(id)) {
+    match services.packet(packet, many, cx.interfaces.services(ingress.id)) {
         Some(Found::Service(id)) => Some(Exit::Punt(Why::Service {
             id,
             meets_rules: services.meets_rules(id),
         })),
         Some(Found::Piece) => Some(Exit::Punt(Why::Local)),
-        None => is.mirror.map(Exit::Deliver),
+        None => ingress.interface.mirror.map(Exit::Deliver),
     }
 }
 
@@ -70,7 +74,7 @@ pub(crate) fn multicast4(
 ) -> Exit {
     let of_link = destination >> 8 == 0x00e0_0000;
     let joined = |details: &Details| details.groups4.binary_search(&destination).is_ok();
-    if of_link || cx.interfaces.details(ingress.0, joined) == Some(true) {
+    if of_link || cx.interfaces.details(ingress.id, joined) == Some(true) {
         group(cx, ingress, packet)
     } else {
         Exit::Drop(DropReason::MulticastNotMine)
@@ -90,7 +94,7 @@ pub(crate) fn multicast6(
     // Scopes 1 and 2 (RFC 4291, 2.7): interface-local and link-local.
     let of_link = matches!(destination >> 112 & 0xf, 1 | 2);
     let joined = |details: &Details| details.groups6.binary_search(&destination).is_ok();
-    if of_link || cx.interfaces.details(ingress.0, joined) == Some(true) {
+    if of_link || cx.interfaces.details(ingress.id, joined) == Some(true) {
         group(cx, ingress, packet)
     } else {
         Exit::Drop(DropReason::MulticastNotMine)

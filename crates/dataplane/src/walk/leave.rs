@@ -116,7 +116,7 @@ pub(super) fn write(
 fn admitted(cx: &Context<'_>, frame: &Frame, local: bool) -> Result<(), Exit> {
     match frame.ingress == InterfaceId::NONE {
         true => Ok(()),
-        false => postrouting::admit(cx, packet(frame), (frame.guarded, local)),
+        false => postrouting::admit(cx, packet(frame), frame.guarded, local),
     }
 }
 

@@ -240,8 +240,8 @@ fn to_group(
             Address::V4(_) => 0x0800,
             Address::V6(_) => 0x86dd,
         };
-        let addresses = (destination, interface.mac);
-        let tags = |details: &Details| link_header(addresses, &details.tags, ethertype);
+        let tags =
+            |details: &Details| link_header(destination, interface.mac, &details.tags, ethertype);
         let written = cx.interfaces.details(egress, tags);
         (adjacency.header, adjacency.header_len) =
             written.ok_or(Exit::Drop(DropReason::EgressDown))?;
@@ -252,7 +252,8 @@ fn to_group(
 /// Builds a link header with these MAC addresses and VLAN tags. Returns the header and its length
 /// in bytes.
 fn link_header(
-    (destination, source): (Mac, Mac),
+    destination: Mac,
+    source: Mac,
     tags: &[Tag],
     ethertype: u16,
 ) -> ([u8; HEADER_BYTES], u8) {

@@ -40,12 +40,12 @@ pub(crate) struct Leaving<'a> {
 /// Returns the link-layer sender of a frame; `None` on links without MAC addresses.
 #[inline(always)]
 pub(super) fn sender(frame: &Frame) -> Option<Sender> {
-    sender_of(frame.bytes(), (frame.l3, frame.came_priority))
+    sender_of(frame.bytes(), frame.l3, frame.came_priority)
 }
 
 /// Returns the link-layer sender of a frame whose packet begins at `l3`. `priority` is that of tags already removed.
 #[inline(always)]
-pub(super) fn sender_of(bytes: &[u8], (l3, priority): (u16, u8)) -> Option<Sender> {
+pub(super) fn sender_of(bytes: &[u8], l3: u16, priority: u8) -> Option<Sender> {
     let mac = Mac(*bytes.get(6..12)?.first_chunk()?);
     match usize::from(l3) {
         ..14 => None,

@@ -157,8 +157,8 @@ fn walk<const FAST: bool>(
     } = scratch;
     entered.begin();
     let all = 0..frames.len();
-    let told = (&mut Unseen, &*outlet.counters);
-    pass1::<FAST, _>(cx, entrance, frames, all, entered, told);
+    let counters = &outlet.counters;
+    pass1::<FAST, _>(cx, entrance, frames, all, entered, &mut Unseen, counters);
     let came = entered.count(entrance, &outlet.counters);
     let main = cx.fib.main();
     main.ipv4.lookup_vector(entered.destinations4(), hops4);
@@ -209,7 +209,7 @@ fn pass4(
                 let exits = outs[at..].iter().zip(&scratch.entered.exits[at..]);
                 let alike = (&OutId::NONE, &Exit::Decapsulate(id));
                 let run = exits.take_while(|exit| *exit == alike).count();
-                let came = encap::arrive(cx, (&mut frames, run), id, outlet);
+                let came = encap::arrive(cx, &mut frames, run, id, outlet);
                 ended.packets += came.packets;
                 ended.bytes += came.bytes;
                 at += run;
@@ -220,7 +220,7 @@ fn pass4(
                 let run = exits.take_while(|exit| *exit == (&OutId::NONE, &Exit::Reveal));
                 let run = run.count();
                 let before = outlet.meter.turn(Facility::Encrypting);
-                let came = ipsec::reveal(cx, (&mut frames, run), outlet);
+                let came = ipsec::reveal(cx, &mut frames, run, outlet);
                 outlet.meter.turn(before);
                 ended.packets += came.packets;
                 ended.bytes += came.bytes;
@@ -265,7 +265,7 @@ fn ask_queues(
     let meets = |at: usize| outs[at] != OutId::NONE || queueing::meets(entered.exits[at]);
     outlet
         .queueing
-        .ask_all(cx, vector.frames(), (sources, meets), held);
+        .ask_all(cx, vector.frames(), sources, meets, held);
     outlet.meter.turn(before);
     !held.is_empty()
 }
@@ -278,12 +278,12 @@ fn pass4_held(
     outlet: &mut Outlet,
 ) -> Traffic {
     let mut held = scratch.held.drain(..).peekable();
-    let ways = scratch.outs.iter().zip(&scratch.entered.exits);
-    for ((at, frame), (out, exit)) in vector.drain().enumerate().zip(ways) {
+    let exits = scratch.outs.iter().zip(&scratch.entered.exits);
+    for ((at, frame), (out, exit)) in vector.drain().enumerate().zip(exits) {
         match held.next_if(|held| held.at == at) {
             Some(held) => {
-                let way = (scratch.sources[at], *out, *exit);
-                queueing::hold(cx, frame, held, way, outlet);
+                let source = scratch.sources[at];
+                queueing::hold(cx, frame, held, source, *out, *exit, outlet);
             }
             None if *out == OutId::NONE => settle(cx, frame, *exit, outlet),
             None => outlet.dispatch(cx, frame, *out),

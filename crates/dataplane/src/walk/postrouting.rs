@@ -32,7 +32,7 @@ pub(crate) fn protect(
     leaving: &Leaving<'_>,
     tuple: &Tuple,
 ) -> Result<Option<OutId>, Exit> {
-    let out = ipsec::outbound(cx, tuple, (leaving.guarded, leaving.own))?;
+    let out = ipsec::outbound(cx, tuple, leaving.guarded, leaving.own)?;
     if let Some(out) = out {
         ipsec::fits(cx, out, leaving)?;
     }
@@ -47,10 +47,11 @@ pub(crate) fn protect(
 pub(crate) fn admit(
     cx: &Context<'_>,
     packet: &[u8],
-    (guarded, local): (IpsecState, bool),
+    guarded: IpsecState,
+    local: bool,
 ) -> Result<(), Exit> {
     match cx.snapshot.ipsec.is_empty() {
         true => Ok(()),
-        false => ipsec::admit(cx, &Fields::of(packet).tuple, (guarded, local)),
+        false => ipsec::admit(cx, &Fields::of(packet).tuple, guarded, local),
     }
 }

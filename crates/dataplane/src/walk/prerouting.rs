@@ -6,6 +6,7 @@ use wire::checksum;
 
 use super::headers::{Column, Headers, Headers4, Headers6, column};
 use super::ingress::Arrived;
+use super::input::Ingress;
 use super::options6::{self, HOP_BY_HOP};
 use super::{Context, Exit, input, options, routing};
 use crate::drop::DropReason;
@@ -36,9 +37,14 @@ pub(crate) fn ipv4<const FAST: bool>(
     };
     // "(2) The IP checksum must be correct." This line covers headers without options; longer
     // headers are checked later, after the two length fields.
-    let words @ (first, second, last) = words(header);
+    let words = HeaderWords::of(header);
+    let HeaderWords {
+        first,
+        second,
+        last,
+    } = words;
     if first >> 56 == 0x45 {
-        if !is_intact(words) {
+        if !words.is_intact() {
             return Err(Exit::Drop(DropReason::Ipv4Checksum));
         }
         // "(5) The IP total length field must be large enough to hold the IP datagram header, whose
@@ -81,29 +87,41 @@ pub(super) fn doubts4<L: Lanes>(lanes: L, own: &OwnAddresses, headers: &Headers4
     })
 }
 
-/// Returns a header as three words, so that its bytes are loaded once.
-#[inline(always)]
-fn words(header: &[u8; 20]) -> (u64, u64, u32) {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = *header;
-    (
-        u64::from_be_bytes([a, b, c, d, e, f, g, h]),
-        u64::from_be_bytes([i, j, k, l, m, n, o, p]),
-        u32::from_be_bytes([q, r, s, t]),
-    )
+/// An IPv4 header of 20 bytes as words in host order, so that its bytes are loaded once.
+#[derive(Clone, Copy)]
+struct HeaderWords {
+    /// Version to fragment offset.
+    first: u64,
+    /// TTL to source.
+    second: u64,
+    /// Destination.
+    last: u32,
 }
 
-/// Returns true if the checksum of a 20-byte header is right: `checksum::sum_20` in words of 64
-/// bits, folded by halves until the sum must be all ones (RFC 1071, 2).
-#[inline(always)]
-fn is_intact((first, second, last): (u64, u64, u32)) -> bool {
-    let (sum, carry) = first.overflowing_add(second);
-    let last = u64::from(last) + u64::from(carry);
-    let (sum, carry) = sum.overflowing_add(last);
-    // Adding this carry cannot overflow again.
-    let sum = sum + u64::from(carry);
-    // Adds both halves with their carry into the upper half; then the same for 16-bit halves.
-    let sum = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
-    sum.wrapping_add(sum.rotate_left(16)) >> 16 == 0xffff
+impl HeaderWords {
+    #[inline(always)]
+    fn of(header: &[u8; 20]) -> Self {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = *header;
+        Self {
+            first: u64::from_be_bytes([a, b, c, d, e, f, g, h]),
+            second: u64::from_be_bytes([i, j, k, l, m, n, o, p]),
+            last: u32::from_be_bytes([q, r, s, t]),
+        }
+    }
+
+    /// Returns true if the checksum of the header is right: `checksum::sum_20` in words of 64 bits,
+    /// folded by halves until the sum must be all ones (RFC 1071, 2).
+    #[inline(always)]
+    fn is_intact(self) -> bool {
+        let (sum, carry) = self.first.overflowing_add(self.second);
+        let last = u64::from(self.last) + u64::from(carry);
+        let (sum, carry) = sum.overflowing_add(last);
+        // Adding this carry cannot overflow again.
+        let sum = sum + u64::from(carry);
+        // Adds both halves with their carry into the upper half; then the same for 16-bit halves.
+        let sum = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
+        sum.wrapping_add(sum.rotate_left(16)) >> 16 == 0xffff
+    }
 }
 
 /// Checks a header of another version or length than 4 and 20: the usual checks, then its options.
@@ -158,6 +176,10 @@ fn odd_addresses4(
     let Some(interface) = cx.interfaces.get(ingress) else {
         return Err(Exit::Drop(DropReason::InterfaceDown));
     };
+    let ingress = Ingress {
+        id: ingress,
+        interface: &interface,
+    };
     // A host without an address broadcasts (RFC 2131, 4.1).
     let nobody_yet = source == 0 && destination == BROADCAST;
     if !is_plain4(source) && !nobody_yet {
@@ -167,23 +189,18 @@ fn odd_addresses4(
         return Err(Exit::Drop(DropReason::Ipv4OwnSource));
     }
     if destination == BROADCAST {
-        return Err(input::group(cx, (ingress, &interface), packet));
+        return Err(input::group(cx, ingress, packet));
     }
     if destination >> 28 == 0xe {
-        return Err(input::multicast4(
-            cx,
-            (ingress, &interface),
-            packet,
-            destination,
-        ));
+        return Err(input::multicast4(cx, ingress, packet, destination));
     }
     if !is_plain4(destination) {
         return Err(Exit::Drop(DropReason::Ipv4MartianDestination));
     }
     // A directed broadcast on its own link arrives as a link-layer broadcast; any other unicast
     // packet in such a frame is a sender's error (RFC 1812, 5.3.4).
-    match routing::is_broadcast4(cx, ingress, destination) {
-        true => Err(input::group(cx, (ingress, &interface), packet)),
+    match routing::is_broadcast4(cx, ingress.id, destination) {
+        true => Err(input::group(cx, ingress, packet)),
         false => Err(Exit::Drop(DropReason::LinkBroadcast)),
     }
 }
@@ -217,8 +234,7 @@ pub(crate) fn ipv6<const FAST: bool>(
     let destination = address(header, 24);
     let plain = is_plain6(source) & is_plain6(destination) & (header[6] != HOP_BY_HOP);
     if !plain | arrived.group {
-        let from = (arrived.id, arrived.group);
-        odd6(cx, from, packet, source, destination)?;
+        odd_addresses6(cx, arrived.id, arrived.group, packet, source, destination)?;
     }
     if cx.interfaces.own().has_ipv6(source) {
         return Err(Exit::Drop(DropReason::Ipv6OwnSource));
@@ -275,15 +291,20 @@ pub(super) fn is_link_local6(address: u128) -> bool {
 /// Checks invalid, link-local and multicast addresses, and the hop-by-hop options.
 #[cold]
 #[inline(never)]
-fn odd6(
+fn odd_addresses6(
     cx: &Context<'_>,
-    (ingress, link_group): (InterfaceId, bool),
+    ingress: InterfaceId,
+    link_group: bool,
     packet: &[u8],
     source: u128,
     destination: u128,
 ) -> Result<(), Exit> {
     let Some(interface) = cx.interfaces.get(ingress) else {
         return Err(Exit::Drop(DropReason::InterfaceDown));
+    };
+    let ingress = Ingress {
+        id: ingress,
+        interface: &interface,
     };
     let is_group = destination >> 120 == 0xff;
     // A host without an address sends to multicast groups from the unspecified source (RFC 4862,
@@ -304,20 +325,15 @@ fn odd6(
         options6::enter(packet, is_group)?;
     }
     if is_group {
-        return Err(input::multicast6(
-            cx,
-            (ingress, &interface),
-            packet,
-            destination,
-        ));
+        return Err(input::multicast6(cx, ingress, packet, destination));
     }
     // Packets to link-local addresses are delivered by the ingress interface, not by routes: such
     // addresses are unique on their link only, and those of other links are not local here (RFC
     // 4007, 6).
     if is_link_local6(destination) {
         let has = |details: &Details| details.has_ipv6(destination);
-        return Err(match cx.interfaces.details(ingress, has) {
-            Some(true) => input::unicast(cx, (ingress, &interface), packet),
+        return Err(match cx.interfaces.details(ingress.id, has) {
+            Some(true) => input::unicast(cx, ingress, packet),
             _ => Exit::Drop(DropReason::Ipv6BeyondScope),
         });
     }
@@ -353,9 +369,9 @@ mod tests {
 
             let intact = checksum::sum(&header) == checksum::INTACT;
 
-            assert_eq!(is_intact(words(&header)), intact, "{header:x?}");
+            assert_eq!(HeaderWords::of(&header).is_intact(), intact, "{header:x?}");
             assert!(round % 2 != 0 || intact);
         }
-        assert!(!is_intact(words(&[0; 20])));
+        assert!(!HeaderWords::of(&[0; 20]).is_intact());
     }
 }

@@ -4,6 +4,7 @@
 use frame::InterfaceId;
 
 use super::ingress::Arrived;
+use super::input::Ingress;
 use super::prerouting::{address, is_link_local6};
 use super::{Context, Exit, input};
 use crate::drop::DropReason;
@@ -258,8 +259,13 @@ pub(crate) fn resolve(
 
 fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
     match cx.interfaces.get(query.ingress) {
-        Some(interface) => input::arrival(cx, query.packet)
-            .unwrap_or_else(|| input::unicast(cx, (query.ingress, &interface), query.packet)),
+        Some(interface) => input::arrival(cx, query.packet).unwrap_or_else(|| {
+            let ingress = Ingress {
+                id: query.ingress,
+                interface: &interface,
+            };
+            input::unicast(cx, ingress, query.packet)
+        }),
         // The host stack delivers packets to itself; control inspects those that still arrive here.
         None => Exit::Punt(Why::Local),
     }
@@ -270,7 +276,11 @@ fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
 fn broadcast(cx: &Context<'_>, query: &Query<'_>, adjacency: &Adjacency) -> Exit {
     match cx.interfaces.get(query.ingress) {
         Some(interface) if query.ingress == adjacency.egress => {
-            input::group(cx, (query.ingress, &interface), query.packet)
+            let ingress = Ingress {
+                id: query.ingress,
+                interface: &interface,
+            };
+            input::group(cx, ingress, query.packet)
         }
         Some(_) => Exit::Drop(DropReason::DirectedBroadcast),
         None => Exit::Punt(Why::Local),

@@ -41,11 +41,11 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             if frame::finish_checksum(frame.bytes_mut(), &offload).is_ok() {
                 frame.offload.needs_checksum = false;
             }
-            let place = (frame.bytes(), usize::from(frame.l3));
+            let (bytes, l3) = (frame.bytes(), usize::from(frame.l3));
             let services = &cx.snapshot.services;
-            match services.admit(&mut outlet.limits, id, place, cx.now) {
+            match services.admit(&mut outlet.limits, id, bytes, l3, cx.now) {
                 Admission::Heard => outlet.punt(frame, Why::Service { id, meets_rules }),
-                Admission::Challenged(reason) => challenge(cx, frame, (id, reason), outlet),
+                Admission::Challenged(reason) => challenge(cx, frame, id, reason, outlet),
                 Admission::Dropped(reason) => {
                     if reason == DropReason::ServiceLimit {
                         outlet.counters.service(id).lost.add(1);
@@ -74,10 +74,10 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
         }
         Exit::Finish { out, mtu } => egress::finish(cx, outlet, frame, out, mtu),
         Exit::Decapsulate(id) => {
-            encap::arrive(cx, (core::iter::once(frame), 1), id, outlet);
+            encap::arrive(cx, core::iter::once(frame), 1, id, outlet);
         }
         Exit::Reveal => {
-            ipsec::reveal(cx, (core::iter::once(frame), 1), outlet);
+            ipsec::reveal(cx, core::iter::once(frame), 1, outlet);
         }
         Exit::Deliver(port) => {
             gather::stays(&mut frame);

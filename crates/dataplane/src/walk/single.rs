@@ -237,7 +237,7 @@ fn onward(
 fn go(cx: &Context<'_>, frame: Frame, departed: Result<Departed, Exit>, outlet: &mut Outlet) {
     let exit = match departed {
         Ok(Departed::Whole(out)) => {
-            if let Some(frame) = queueing::postrouting(cx, frame, (0, out), outlet) {
+            if let Some(frame) = queueing::postrouting(cx, frame, 0, out, outlet) {
                 outlet.dispatch(cx, frame, out);
             }
             return;
@@ -245,7 +245,7 @@ fn go(cx: &Context<'_>, frame: Frame, departed: Result<Departed, Exit>, outlet: 
         Ok(Departed::Unfinished { out, mtu }) => Exit::Finish { out, mtu },
         Err(exit) => exit,
     };
-    if let Some(frame) = queueing::ending(cx, frame, (0, exit), outlet) {
+    if let Some(frame) = queueing::ending(cx, frame, 0, exit, outlet) {
         settle(cx, frame, exit, outlet);
     }
 }

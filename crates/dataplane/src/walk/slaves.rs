@@ -19,10 +19,17 @@ const TAGS: usize = 4;
 /// Bytes of a VLAN tag.
 const TAG: usize = 4;
 
-/// Returns the first bridge port or bond slave on the way up along the frame's tags, and the number
-/// of tags down to it.
+/// A VLAN interface that is a bridge port or bond slave.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct VlanSlave {
+    pub(super) id: InterfaceId,
+    /// Number of tags that name the interface on the interface below.
+    tags: usize,
+}
+
+/// Returns the first bridge port or bond slave that the tags of a frame lead to.
 #[inline(always)]
-pub(super) fn of(cx: &Context<'_>, on: InterfaceId, bytes: &[u8]) -> Option<(InterfaceId, usize)> {
+pub(super) fn find(cx: &Context<'_>, on: InterfaceId, bytes: &[u8]) -> Option<VlanSlave> {
     let mut id = on;
     for tags in 0..TAGS {
         let at = ETHERNET - 2 + TAG * tags;
@@ -34,7 +41,8 @@ pub(super) fn of(cx: &Context<'_>, on: InterfaceId, bytes: &[u8]) -> Option<(Int
         let vlan_id = u16::from_be_bytes([c, d]) & 0xfff;
         id = cx.interfaces.vlan(id, Tag { ethertype, vlan_id })?;
         if cx.interfaces.get(id)?.above != Above::Nothing {
-            return Some((id, tags + 1));
+            let tags = tags + 1;
+            return Some(VlanSlave { id, tags });
         }
     }
     None
@@ -50,43 +58,43 @@ pub(super) fn rise(
     outlet: &mut Outlet,
 ) {
     let mut last = None;
-    let mut find = |frame: &Frame| {
+    let mut slave_of = |frame: &Frame| {
         let bytes = frame.bytes();
         let tag = *bytes.get(ETHERNET - 2..)?.first_chunk::<TAG>()?;
         match last {
             Some((known, found)) if known == tag => Some(found),
             _ => {
-                let found = of(cx, entrance.id, bytes)?;
+                let found = find(cx, entrance.id, bytes)?;
                 // With several tags, the first tag does not identify the interface.
-                last = (found.1 == 1).then_some((tag, found));
+                last = (found.tags == 1).then_some((tag, found));
                 Some(found)
             }
         }
     };
-    let first = vector.frames().first().and_then(&mut find);
+    let first = vector.frames().first().and_then(&mut slave_of);
     if let Some(slave) = first
         && vector
             .frames()
             .iter()
-            .all(|frame| find(frame) == Some(slave))
+            .all(|frame| slave_of(frame) == Some(slave))
     {
         let mut all = Traffic::default();
         for frame in vector.frames_mut() {
             all.packets += 1;
             all.bytes += frame.len() as u64;
-            become_of(frame, entrance.id, slave);
+            rise_frame(frame, entrance.id, slave);
         }
         count(entrance, all, outlet);
-        if outlet.agenda.put_vector(Item::Framed(slave.0), vector) {
+        if outlet.agenda.put_vector(Item::Framed(slave.id), vector) {
             return;
         }
         for frame in vector.drain() {
-            put(frame, slave.0, outlet);
+            put(frame, slave.id, outlet);
         }
         return;
     }
-    for mut frame in vector.extract(|frame| find(frame).is_some()) {
-        let Some(slave) = of(cx, entrance.id, frame.bytes()) else {
+    for mut frame in vector.extract(|frame| slave_of(frame).is_some()) {
+        let Some(slave) = find(cx, entrance.id, frame.bytes()) else {
             outlet.discard(frame, DropReason::VlanUnknown);
             continue;
         };
@@ -94,19 +102,19 @@ pub(super) fn rise(
             packets: 1,
             bytes: frame.len() as u64,
         };
-        become_of(&mut frame, entrance.id, slave);
+        rise_frame(&mut frame, entrance.id, slave);
         count(entrance, one, outlet);
-        put(frame, slave.0, outlet);
+        put(frame, slave.id, outlet);
     }
 }
 
-/// Removes the VLAN tags of a slave from its frame.
-pub(super) fn become_of(frame: &mut Frame, below: InterfaceId, (id, tags): (InterfaceId, usize)) {
-    frame.l3 = (ETHERNET + tags * TAG) as u16;
+/// Removes the VLAN tags of a slave from a frame, which then enters by the slave.
+pub(super) fn rise_frame(frame: &mut Frame, below: InterfaceId, slave: VlanSlave) {
+    frame.l3 = (ETHERNET + slave.tags * TAG) as u16;
     demux::untag(frame);
     // Counters of the VLAN count the frame without these tags.
     frame.untagged = 0;
-    frame.rise(below, id);
+    frame.rise(below, slave.id);
 }
 
 /// Counts frames at the interface below; the VLAN interface counts them on entry.

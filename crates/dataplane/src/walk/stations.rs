@@ -95,13 +95,13 @@ fn copy_to_all(cx: &Context<'_>, entrance: &Entrance, frame: &Frame, outlet: &mu
         // The tags may name a VLAN on the station.
         if let Some((id, l3)) = ingress::untagged(cx, station, bytes) {
             let below = if id == station { entrance.id } else { station };
-            copy_to(cx, (below, id, l3), frame, outlet);
+            copy_to(cx, below, id, l3, frame, outlet);
         }
     });
     let vlan = ingress::untagged(cx, entrance.id, bytes).filter(|(id, _)| *id != entrance.id);
     if let Some((on, l3)) = vlan {
         cx.interfaces.each_station(on, |station| {
-            copy_to(cx, (on, station, l3), frame, outlet);
+            copy_to(cx, on, station, l3, frame, outlet);
         });
     }
 }
@@ -109,7 +109,9 @@ fn copy_to_all(cx: &Context<'_>, entrance: &Entrance, frame: &Frame, outlet: &mu
 /// Copies a frame to the interface `id` on `below`, if that is running. The packet begins at `l3`.
 fn copy_to(
     cx: &Context<'_>,
-    (below, id, l3): (InterfaceId, InterfaceId, usize),
+    below: InterfaceId,
+    id: InterfaceId,
+    l3: usize,
     frame: &Frame,
     outlet: &mut Outlet,
 ) {
@@ -142,7 +144,7 @@ pub(crate) fn leave(cx: &Context<'_>, mut frame: Frame, slot: u32, outlet: &mut 
     if frame.bytes().first().is_some_and(|first| first & 1 != 0) {
         cx.interfaces.each_station(on, |id| {
             if is_bridged(id) {
-                copy_to(cx, (on, id, l3), &frame, outlet);
+                copy_to(cx, on, id, l3, &frame, outlet);
             }
         });
     } else if let Some(id) = ingress::station_of(cx, on, frame.bytes()).filter(|id| is_bridged(*id))
@@ -156,10 +158,9 @@ pub(crate) fn leave(cx: &Context<'_>, mut frame: Frame, slot: u32, outlet: &mut 
 
 /// Queues a frame as one that its station received.
 fn arrive(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
-    let at = (frame.ingress, Direction::Received);
     if cx.interfaces.is_tapped(frame.ingress) {
         let l3 = usize::from(frame.l3);
-        tap::show(cx, at, (&frame, l3), outlet);
+        tap::show(cx, frame.ingress, Direction::Received, &frame, l3, outlet);
     }
     let counters = outlet.counters.interface(frame.ingress);
     counters.rx.add(1, frame.len() as u64);

@@ -9,7 +9,8 @@ use crate::counters::{Counters, Traffic};
 pub(super) struct Tally {
     /// A redirect may still be requested in this vector.
     pub(super) redirects: bool,
-    pub(super) run: Run,
+    /// Frames that are not yet in the counters.
+    pub(super) batch: CounterBatch,
     /// Number of next hops of each family that pass 3 has consumed.
     pub(super) count4: usize,
     pub(super) count6: usize,
@@ -21,7 +22,7 @@ impl Tally {
     pub(super) fn new(cx: &Context<'_>) -> Self {
         Self {
             redirects: cx.snapshot.send_redirects,
-            run: Run::default(),
+            batch: CounterBatch::default(),
             count4: 0,
             count6: 0,
             guards: [false, true].map(|ipv6| cx.snapshot.firewall.guards(ipv6)),
@@ -30,7 +31,7 @@ impl Tally {
 
     /// Writes the remaining counts.
     pub(super) fn flush(&mut self, cx: &Context<'_>, counters: &Counters) {
-        self.run.flush(cx, counters);
+        self.batch.flush(cx, counters);
     }
 
     /// Returns true if control must send a redirect for a packet that leaves by its ingress interface; at most once per
@@ -67,30 +68,26 @@ impl Tally {
         self.guards[usize::from(ipv6)]
     }
 
-    /// Counts packets that leave by one interface with link headers of one length; `sent` excludes
-    /// these headers.
+    /// Counts packets that leave by one interface with link headers of `header_len` bytes; `sent`
+    /// excludes these headers.
     #[inline(always)]
     pub(super) fn count_all(
         &mut self,
         cx: &Context<'_>,
-        ((egress, header), ipv6, speed): ((InterfaceId, u8), bool, Speed),
+        key: CounterKey,
+        header_len: u8,
         sent: Traffic,
         counters: &Counters,
     ) {
         if sent.packets == 0 {
             return;
         }
-        let key = RunKey {
-            egress,
-            ipv6,
-            speed,
-        };
-        if key != self.run.key {
-            self.run.flush(cx, counters);
-            self.run.key = key;
+        if key != self.batch.key {
+            self.batch.flush(cx, counters);
+            self.batch.key = key;
         }
-        let headers = sent.packets * u64::from(header);
-        self.run.add(sent.packets, sent.bytes + headers, headers);
+        let headers = sent.packets * u64::from(header_len);
+        self.batch.add(sent.packets, sent.bytes + headers, headers);
     }
 
     /// Counts a frame that leaves.
@@ -103,31 +100,32 @@ impl Tally {
         speed: Speed,
         counters: &Counters,
     ) {
-        let key = RunKey {
+        let key = CounterKey {
             egress: frame.egress,
             ipv6,
             speed,
         };
-        if key != self.run.key {
-            self.run.flush(cx, counters);
-            self.run.key = key;
+        if key != self.batch.key {
+            self.batch.flush(cx, counters);
+            self.batch.key = key;
         }
-        self.run.add(1, frame.len() as u64, u64::from(frame.l3));
+        self.batch.add(1, frame.len() as u64, u64::from(frame.l3));
     }
 }
 
-/// Consecutive frames of pass 3 with the same counters.
+/// Counts of consecutive frames of pass 3 with one key, not yet added to the counters.
 #[derive(Default)]
-pub(super) struct Run {
-    pub(super) key: RunKey,
+pub(super) struct CounterBatch {
+    pub(super) key: CounterKey,
     packets: u64,
     bytes: u64,
     /// Bytes of the link headers.
     headers: u64,
 }
 
+/// The counters of a frame that leaves: those of its egress interface, and of its family and handler.
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(super) struct RunKey {
+pub(super) struct CounterKey {
     pub(super) egress: InterfaceId,
     pub(super) ipv6: bool,
     pub(super) speed: Speed,
@@ -145,7 +143,7 @@ pub(super) enum Speed {
     FastTrack,
 }
 
-impl Run {
+impl CounterBatch {
     #[inline(always)]
     pub(super) fn add(&mut self, packets: u64, bytes: u64, headers: u64) {
         self.packets += packets;

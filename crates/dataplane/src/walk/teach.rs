@@ -35,11 +35,13 @@ impl Teacher {
 
     /// Returns the path part of a shortcut for a frame with its new link header that leaves by
     /// `out`; `None` if no device is behind that out.
-    pub(super) fn lane(
+    pub(super) fn shortcut_path(
         &self,
         cx: &Context<'_>,
-        (frame, out): (&Frame, OutId),
-        (handler, rules): (Handler, Rules),
+        frame: &Frame,
+        out: OutId,
+        handler: Handler,
+        rules: Rules,
         outlet: &mut Outlet,
     ) -> Option<ShortcutPath> {
         // The program on the device handles neither tagged frames nor tunnels.
@@ -75,13 +77,14 @@ impl Teacher {
     pub(super) fn teach_straight<const IPV6: bool>(
         &self,
         cx: &Context<'_>,
-        (frames, outs): (&[Frame], &[OutId]),
+        frames: &[Frame],
+        outs: &[OutId],
         outlet: &mut Outlet,
     ) {
         for (frame, out) in frames.iter().zip(outs) {
-            let counted = (Handler::FastPath, Rules::default());
-            let lane = self.lane(cx, (frame, *out), counted, outlet);
-            let (Some(lane), Some(between)) = (lane, read::<IPV6>(frame.bytes())) else {
+            let handler = Handler::FastPath;
+            let path = self.shortcut_path(cx, frame, *out, handler, Rules::default(), outlet);
+            let (Some(lane), Some(between)) = (path, read::<IPV6>(frame.bytes())) else {
                 continue;
             };
             let shortcut = Shortcut {

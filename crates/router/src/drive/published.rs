@@ -123,7 +123,7 @@ impl Published {
         if let Some((mac, shares)) = &station {
             self.full |= !self
                 .table
-                .set_station((shares.on, *mac), &shares.through, Some(id));
+                .set_station(shares.on, *mac, &shares.through, Some(id));
         }
         self.interfaces.insert(id, new);
         concerns_shortcuts
@@ -171,8 +171,8 @@ impl Published {
         if let Some((mac, shares)) = station
             && self.table.station(shares.on, *mac) == Some(id)
         {
-            let at = (shares.on, *mac);
-            self.table.set_station(at, &shares.through, None);
+            self.table
+                .set_station(shares.on, *mac, &shares.through, None);
         }
     }
 

@@ -226,8 +226,8 @@ impl Feature for Vxlans {
     fn tick(&mut self, now: Instant, _: &mut Effects) {
         let Some((_, line)) = self.look else { return };
         let lines = self.peers.hosts().map_or(0, |hosts| hosts.lines());
-        let share = (line, lines / LOOKS + 1);
-        let line = self.peers.age(share, Peers::second(now));
+        let count = lines / LOOKS + 1;
+        let line = self.peers.age(line, count, Peers::second(now));
         self.look = Some((now + LOOK, line));
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dataplane::trace::WorkerTables;
 use dataplane::trace_packet;
 use dataplane::walk::Stage;
 use frame::InterfaceId;
@@ -44,7 +45,12 @@ fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
     // The loopback interface is the first.
     let (ether1, ether2) = (InterfaceId(2), InterfaceId(3));
     let frame = frame_to_server(interfaces.get(ether1).expect("a port").mac, mac);
-    let walked = trace_packet((&snapshot, &interfaces, &fib), &frame, ether1);
+    let tables = WorkerTables {
+        snapshot: &snapshot,
+        interfaces: &interfaces,
+        fib: &fib,
+    };
+    let walked = trace_packet(tables, &frame, ether1);
 
     let stages: Vec<_> = walked.lines.iter().map(|line| line.stage).collect();
     let expected = [

@@ -232,7 +232,7 @@ fn a_switch_is_told_what_is_new_and_nothing_else() {
 fn a_pair_is_taught_when_a_worker_bridged_between_ports_of_a_group() {
     let noted = Noted::default();
     let teach = |from: &BridgePort, to: &BridgePort| {
-        bridged(Some(&noted), (from, &host(0xa)), (to, &host(0xb)));
+        bridged(Some(&noted), from, &host(0xa), to, &host(0xb));
         noted.take()
     };
 
@@ -257,7 +257,7 @@ fn a_host_that_moves_is_where_it_is_or_nowhere() {
     let bridge = bridge(ports);
     let moves = |from: usize, to: usize| {
         let ids = [from, to].map(|at| bridge.ports()[at].interface);
-        moved(Some(&noted), &bridge, &host(0xa), (ids[0], ids[1]));
+        moved(Some(&noted), &bridge, &host(0xa), ids[0], ids[1]);
         noted.take()
     };
 
@@ -266,8 +266,8 @@ fn a_host_that_moves_is_where_it_is_or_nowhere() {
     assert_eq!(moves(0, 3), ["learn 2/0/a 3", "forget 1/0/a"]);
     assert_eq!(moves(2, 1), ["learn 1/0/a 1"]);
     assert!(moves(2, 4).is_empty());
-    let gone = (InterfaceId::new(77, 0), bridge.ports()[2].interface);
-    moved(Some(&noted), &bridge, &host(0xa), gone);
+    let (gone, to) = (InterfaceId::new(77, 0), bridge.ports()[2].interface);
+    moved(Some(&noted), &bridge, &host(0xa), gone, to);
     assert!(noted.take().is_empty());
 }
 
@@ -317,9 +317,9 @@ fn a_host_whose_frames_are_switched_does_not_age() {
     bridges.hosts().learn(&key, at, 0, 10);
     bridges.set_places([(at, port(1, 0).switched.expect("it is"))].into());
     let age = |now| {
-        let all = (0, bridges.hosts().lines());
+        let lines = bridges.hosts().lines();
         let mut gone = 0;
-        bridges.age(all, now, |_| Some(300), |_, _| gone += 1);
+        bridges.age(0, lines, now, |_| Some(300), |_, _| gone += 1);
         gone
     };
 

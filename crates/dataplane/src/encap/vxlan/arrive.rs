@@ -165,9 +165,9 @@ impl Learner<'_> {
         }
         const GROUP: u64 = 1 << 40;
         if self.network.learning && sender != 0 && sender & GROUP == 0 {
-            let times = (self.now, self.network.hosts_max);
             let peers = self.cx.interfaces.peers();
-            peers.learn(self.network.id, sender, from, times);
+            let (id, hosts_max) = (self.network.id, self.network.hosts_max);
+            peers.learn(id, sender, from, self.now, hosts_max);
         }
         ascend(frame, self.network.id);
         (frame.flow, frame.l3) = (0, ETHERNET as u16);

@@ -144,7 +144,8 @@ impl Target {
     pub(super) fn write(
         &self,
         frame: &mut Frame,
-        (id, dont_fragment): (u16, bool),
+        id: u16,
+        dont_fragment: bool,
         sums: bool,
     ) -> Result<(), DropReason> {
         match self.len {
@@ -153,7 +154,8 @@ impl Target {
                 self.write_as(
                     frame,
                     headers.map(|headers| &headers[..]),
-                    (id, dont_fragment),
+                    id,
+                    dont_fragment,
                     sums,
                 )
             }
@@ -162,11 +164,12 @@ impl Target {
                 self.write_as(
                     frame,
                     headers.map(|headers| &headers[..]),
-                    (id, dont_fragment),
+                    id,
+                    dont_fragment,
                     sums,
                 )
             }
-            len => self.write_as(frame, self.headers.get(..len), (id, dont_fragment), sums),
+            len => self.write_as(frame, self.headers.get(..len), id, dont_fragment, sums),
         }
     }
 
@@ -177,7 +180,8 @@ impl Target {
         &self,
         frame: &mut Frame,
         headers: Option<&[u8]>,
-        (id, dont_fragment): (u16, bool),
+        id: u16,
+        dont_fragment: bool,
         sums: bool,
     ) -> Result<(), DropReason> {
         let headers = headers.unwrap_or_default();
@@ -197,7 +201,7 @@ impl Target {
             return Err(DropReason::NoBuffer);
         };
         match packet {
-            [0x45, ..] => self.complete4(packet, total, (id, dont_fragment)),
+            [0x45, ..] => self.complete4(packet, total, id, dont_fragment),
             _ => put(packet, 4, udp as u16),
         }
         let at = packet.len() - INNER;
@@ -211,7 +215,7 @@ impl Target {
 
     /// Completes an IPv4 header: length, identification, don't-fragment flag, checksum.
     #[inline(always)]
-    fn complete4(&self, packet: &mut [u8], total: u16, (id, dont_fragment): (u16, bool)) {
+    fn complete4(&self, packet: &mut [u8], total: u16, id: u16, dont_fragment: bool) {
         let flags = u16::from(dont_fragment) << 14;
         let id = if dont_fragment { 0 } else { id };
         let sum = self.sum + u32::from(total) + u32::from(id) + u32::from(flags);

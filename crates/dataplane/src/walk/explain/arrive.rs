@@ -51,10 +51,10 @@ impl<W: Watcher> Follower<'_, W> {
                 },
                 Above::Nothing => {}
             }
-            match slaves::of(self.cx, id, self.frame.bytes()) {
+            match slaves::find(self.cx, id, self.frame.bytes()) {
                 Some(slave) => {
-                    slaves::become_of(self.frame, id, slave);
-                    id = slave.0;
+                    slaves::rise_frame(self.frame, id, slave);
+                    id = slave.id;
                 }
                 None => return self.route_as(id),
             }

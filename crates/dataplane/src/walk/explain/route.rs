@@ -157,8 +157,8 @@ impl<W: Watcher> Follower<'_, W> {
 
     /// Checks a received packet against the IPsec policies.
     fn admit(&mut self, stage: Stage, local: bool) -> Result<(), Exit> {
-        let ends = (self.frame.guarded, local);
-        let admitted = postrouting::admit(self.cx, packet(self.frame), ends);
+        let guarded = self.frame.guarded;
+        let admitted = postrouting::admit(self.cx, packet(self.frame), guarded, local);
         admitted.map_err(|exit| self.left(stage, exit))
     }
 

@@ -177,10 +177,10 @@ impl Ahead {
         tracker: &Tracker,
     ) {
         if self.run.translates() {
-            let fields = (&mut self.fields, self.which.fields);
+            let (fields, read) = (&mut self.fields, self.which.fields);
             match self.run.is_ipv6() {
-                true => self.run.turn::<true>(fields, tracker),
-                false => self.run.turn::<false>(fields, tracker),
+                true => self.run.turn::<true>(fields, read, tracker),
+                false => self.run.turn::<false>(fields, read, tracker),
             }
         }
         self.run.route(cx, near);

@@ -27,6 +27,15 @@ pub(super) struct Asking<'a> {
     pub(super) early: Early,
 }
 
+/// A chain to evaluate for a packet.
+struct Step<'a> {
+    busy: Busy<'a>,
+    /// The first rule of the chain that may match the packet.
+    first: &'a First,
+    /// The menu of the chain, which gives the drop reason.
+    menu: Menu,
+}
+
 /// The packet's fields, marks and changes during rule evaluation.
 struct Asked<'a> {
     received: Tuple,
@@ -79,14 +88,9 @@ pub(super) fn all(
         let Some(busy) = busy else {
             continue;
         };
-        let exit = asked.chain(
-            cx,
-            frame,
-            fields,
-            (busy, first, menu),
-            &mut outlet.memory,
-            &mut outlet.told,
-        );
+        let step = Step { busy, first, menu };
+        let (memory, told) = (&mut outlet.memory, &mut outlet.told);
+        let exit = asked.chain(cx, frame, fields, &step, memory, told);
         if outlet.told.has_events() {
             let tracker = &outlet.memory.tracker;
             let translation = translation::known(tracker, &asked.track);
@@ -108,7 +112,7 @@ impl Asked<'_> {
         cx: &Context<'_>,
         frame: &Frame,
         fields: &Fields,
-        (busy, first, menu): (Busy<'_>, &First, Menu),
+        step: &Step<'_>,
         memory: &mut Memory,
         told: &mut Told,
     ) -> Option<Exit> {
@@ -126,18 +130,25 @@ impl Asked<'_> {
             bytes: fields.len,
         };
         let ahead = match self.marks == self.asking.early.marks {
-            true => Ahead::of(*first),
+            true => Ahead::of(*step.first),
             false => Ahead::default(),
         };
         let worker = &mut memory.rules;
-        let verdict = ahead.run(busy.table, busy.id, &mut subject, &facts, worker, told);
+        let verdict = ahead.run(
+            step.busy.table,
+            step.busy.id,
+            &mut subject,
+            &facts,
+            worker,
+            told,
+        );
         (self.marks, self.changes) = (subject.marks, subject.changes);
         if self.changes.counted
             && let Some(way) = self.track.way
         {
             memory.tracker.set_counted(way);
         }
-        menu.exit(verdict)
+        step.menu.exit(verdict)
     }
 
     /// Stores the marks and flags that rules set for the packet's connection.

@@ -117,6 +117,21 @@ pub(crate) struct Asked<'a> {
     pub(crate) which: u64,
 }
 
+/// A chain that has rules, and the first of them that may match a frame.
+struct HookChain<'a> {
+    table: &'a Table,
+    id: ChainId,
+    ahead: Ahead,
+}
+
+/// A frame of the tracer.
+pub(crate) struct TracedFrame<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) ports: Between,
+    /// The frame's marks, which rules change.
+    pub(crate) marks: &'a mut Marks,
+}
+
 impl<'a> Rules<'a> {
     /// Returns the rules that apply to the frames of this bridge; `None` if all tables are empty.
     #[inline]
@@ -185,14 +200,14 @@ impl<'a> Rules<'a> {
                     count(rule, frame, outlet);
                     self.drop(hook, frame)
                 }
-                _ => self.look(
-                    cx,
-                    hook,
-                    (table, id, Ahead::of(*first)),
-                    frame,
-                    *way,
-                    outlet,
-                ),
+                _ => {
+                    let chain = HookChain {
+                        table,
+                        id,
+                        ahead: Ahead::of(*first),
+                    };
+                    self.evaluate(cx, hook, chain, frame, *way, outlet)
+                }
             };
             fates.set(at, fate);
         }
@@ -210,7 +225,12 @@ impl<'a> Rules<'a> {
     ) -> Fate {
         match self.table(hook) {
             Some((table, id)) => {
-                self.look(cx, hook, (table, id, Ahead::default()), frame, way, outlet)
+                let chain = HookChain {
+                    table,
+                    id,
+                    ahead: Ahead::default(),
+                };
+                self.evaluate(cx, hook, chain, frame, way, outlet)
             }
             None => Fate::GoesOn,
         }
@@ -228,11 +248,11 @@ impl<'a> Rules<'a> {
 
     /// Evaluates the rules for a frame one by one, and applies their actions.
     #[inline(never)]
-    fn look(
+    fn evaluate(
         &self,
         cx: &Context<'_>,
         hook: Hook,
-        (table, id, ahead): (&Table, ChainId, Ahead),
+        chain: HookChain<'_>,
         frame: &mut Frame,
         way: Between,
         outlet: &mut Outlet,
@@ -244,6 +264,7 @@ impl<'a> Rules<'a> {
             let mut subject = self.subject(cx, &seen, frame.bytes(), way);
             let facts = Unconnected(&cx.snapshot.firewall.sought);
             let rules = &mut outlet.memory.rules;
+            let HookChain { table, id, ahead } = chain;
             let verdict = ahead.run(table, id, &mut subject, &facts, rules, &mut outlet.told);
             (subject.marks, subject.changes, verdict)
         };
@@ -268,17 +289,16 @@ impl<'a> Rules<'a> {
         &self,
         cx: &Context<'_>,
         hook: Hook,
-        bytes: &[u8],
-        (way, marks): (Between, &mut Marks),
+        frame: TracedFrame<'_>,
         worker: &mut rule::Worker,
         watch: &mut W,
     ) -> Option<Verdict> {
         let (table, id) = self.table(hook)?;
-        let seen = Seen::of(bytes, marks.packet)?;
-        let mut subject = self.subject(cx, &seen, bytes, way);
+        let seen = Seen::of(frame.bytes, frame.marks.packet)?;
+        let mut subject = self.subject(cx, &seen, frame.bytes, frame.ports);
         let facts = Unconnected(&cx.snapshot.firewall.sought);
         let verdict = rule::run(table, id, &mut subject, &facts, worker, watch);
-        *marks = subject.marks;
+        *frame.marks = subject.marks;
         Some(verdict)
     }
 

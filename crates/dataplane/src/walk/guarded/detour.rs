@@ -106,7 +106,8 @@ fn check(packet: &[u8]) -> Result<(), DropReason> {
 pub(crate) fn enter(
     cx: &Context<'_>,
     frame: &mut Frame,
-    (bridge, port): (InterfaceId, InterfaceId),
+    bridge: InterfaceId,
+    port: InterfaceId,
     outlet: &mut Outlet,
 ) -> Result<Option<Detoured>, Left> {
     let Some(l3) = enters_at(cx, frame.bytes()) else {
@@ -220,8 +221,7 @@ pub(crate) struct Ports {
 }
 
 /// Passes the packet through the IP tables after the bridging decision, and commits the decisions
-/// of all tables. `leaves_by` is the egress port. A flooded frame calls this once per port, with a
-/// copy each.
+/// of all tables. A flooded frame calls this once per egress port, with a copy each.
 ///
 /// # Errors
 /// The exit of the packet. The frame stays with the caller, for `settle`.
@@ -230,7 +230,7 @@ pub(crate) fn leave(
     cx: &Context<'_>,
     frame: &mut Frame,
     detoured: &mut Detoured,
-    (bridge, port, leaves_by): (InterfaceId, InterfaceId, InterfaceId),
+    ports: Ports,
     outlet: &mut Outlet,
 ) -> Result<(), Exit> {
     // The bridge may have added or removed a tag since [`enter`].
@@ -238,14 +238,14 @@ pub(crate) fn leave(
         return Ok(());
     };
     let before = (frame.ingress, frame.below, frame.l3);
-    (frame.ingress, frame.below, frame.l3) = (bridge, port, l3 as u16);
+    (frame.ingress, frame.below, frame.l3) = (ports.bridge, ports.ingress, l3 as u16);
     let mut passage = Passage {
-        leaves_by,
+        leaves_by: ports.egress,
         ..detoured.passage
     };
     let Outlet { memory, told, .. } = outlet;
     let left = guard(cx, frame, &mut passage, memory, told, |guard| {
-        guard.leave_bridged(bridge)
+        guard.leave_bridged(ports.bridge)
     });
     outlet.tell(frame);
     if passage.changes.counted && passage.draft.is_some() && !passage.accepted {

@@ -51,7 +51,7 @@ impl Passes<'_, '_> {
         for at in 0..ahead.run.len() {
             let looked_up = others >> (at % CHUNK) & 1 == 0;
             if !looked_up || plain.has_to_ask(&ahead.firsts, at) {
-                others |= self.ask_one(busy, (at, looked_up), chunk, ahead);
+                others |= self.ask_one(busy, at, looked_up, chunk, ahead);
             }
         }
     }
@@ -62,7 +62,8 @@ impl Passes<'_, '_> {
     fn ask_one(
         &mut self,
         busy: Busy<'_>,
-        (at, looked_up): (usize, bool),
+        at: usize,
+        looked_up: bool,
         chunk: &Chunk<'_>,
         ahead: &mut Ahead,
     ) -> u64 {

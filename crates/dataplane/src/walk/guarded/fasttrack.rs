@@ -20,7 +20,7 @@ use crate::out::OutId;
 use crate::table::Adjacency;
 use crate::table::adjacency::HEADER_BYTES;
 use crate::walk::near::Near;
-use crate::walk::tally::{Speed, received};
+use crate::walk::tally::{CounterKey, Speed, received};
 use crate::walk::{Context, egress, forward, leave};
 
 const ETHERNET: usize = 14;
@@ -39,9 +39,11 @@ pub(super) fn packet(frame: &Frame) -> &[u8] {
     }
 }
 
-/// The parsed fields of a plain packet.
+/// A plain packet of a FastTracked connection.
 #[derive(Clone, Copy)]
-struct Seen {
+struct PlainPacket {
+    /// Its direction of the connection.
+    way: FlowId,
     tcp: bool,
     /// Length in bytes, as [`packet::Fields::len`].
     len: u32,
@@ -53,25 +55,27 @@ struct Seen {
 fn forward<const IPV6: bool>(
     cx: &Context<'_>,
     frame: &mut Frame,
-    seen: Seen,
-    (way, fast, tracker): (FlowId, &Fast<'_>, &Tracker),
+    packet: PlainPacket,
+    fast: &Fast<'_>,
+    tracker: &Tracker,
     now: Tick,
     near: &mut Near,
 ) -> Option<OutId> {
-    if seen.tcp && !fast.assured {
+    if packet.tcp && !fast.assured {
         return None;
     }
-    let translated = Some(way).filter(|_| fast.nat != NatState::default());
+    let translated = Some(packet.way).filter(|_| fast.nat != NatState::default());
     let next = near.get(cx, fast.next_hop.id);
     // Translated packets cause no redirects.
     let straight = (next.simple & translated.is_some()) | next.is_straight(frame.ingress);
-    let goes =
-        (next.generation == fast.next_hop.generation) & straight & (seen.len <= next.adjacency.mtu);
-    if !(goes && fast.count(seen.len, now)) {
+    let goes = (next.generation == fast.next_hop.generation)
+        & straight
+        & (packet.len <= next.adjacency.mtu);
+    if !(goes && fast.count(packet.len, now)) {
         return None;
     }
     let shape = Shape::of(&next.adjacency, IPV6);
-    shape.depart(frame, seen.len, translated, tracker)?;
+    shape.depart(frame, packet.len, translated, tracker)?;
     frame.fasttracked = true;
     Some(shape.out)
 }
@@ -201,7 +205,12 @@ impl Passes<'_, '_> {
         let from = places.start;
         let frames = chunk.frames[places.clone()].iter_mut();
         let outs = chunk.outs[places.clone()].iter_mut();
-        let (mut egress, mut sent) = ((InterfaceId::NONE, 0), Traffic::default());
+        let key = |egress| CounterKey {
+            egress,
+            ipv6: IPV6,
+            speed: Speed::FastTrack,
+        };
+        let (mut egress, mut header_len, mut sent) = (InterfaceId::NONE, 0, Traffic::default());
         let (mut came, mut done) = (Traffic::default(), 0);
         for (place, (frame, out)) in places.zip(frames.zip(outs)) {
             let (Some(way), Some(fast)) = (
@@ -211,20 +220,23 @@ impl Passes<'_, '_> {
                 break;
             };
             let len = ahead.lens[place % CHUNK];
-            let seen = Seen {
+            let packet = PlainPacket {
+                way,
                 tcp: ahead.which.tcp >> (place % CHUNK) & 1 != 0,
                 len,
             };
-            let (received, tracked) = (received(frame), (way, &fast, tracker));
-            let to = forward::<IPV6>(self.cx, frame, seen, tracked, self.now, self.near);
+            let received = received(frame);
+            let (now, near) = (self.now, &mut *self.near);
+            let to = forward::<IPV6>(self.cx, frame, packet, &fast, tracker, now, near);
             let Some(to) = to else {
                 break;
             };
             let leaves = (frame.egress, frame.l3 as u8);
-            if leaves != egress {
-                let key = (egress, IPV6, Speed::FastTrack);
-                self.tally.count_all(self.cx, key, sent, counters);
-                (egress, sent) = (leaves, Traffic::default());
+            if leaves != (egress, header_len) {
+                self.tally
+                    .count_all(self.cx, key(egress), header_len, sent, counters);
+                (egress, header_len) = leaves;
+                sent = Traffic::default();
             }
             (sent.packets, sent.bytes) = (sent.packets + 1, sent.bytes + u64::from(len));
             if frame.ingress == self.ingress {
@@ -235,8 +247,8 @@ impl Passes<'_, '_> {
             *out = to;
             done += 1;
         }
-        let key = (egress, IPV6, Speed::FastTrack);
-        self.tally.count_all(self.cx, key, sent, counters);
+        self.tally
+            .count_all(self.cx, key(egress), header_len, sent, counters);
         if let Some(teacher) = self.teachers[usize::from(IPV6)] {
             self.teach_fasttrack::<IPV6>(&teacher, from..from + done, chunk, ahead);
         }

@@ -66,7 +66,7 @@ pub(super) fn treat(
         };
     };
     let number = helper::number(packet(frame), shape);
-    let Reading { findings, rest } = read(cx, way, (number, payload), &known, tracker);
+    let Reading { findings, rest } = read(cx, way, number, payload, &known, tracker);
     let quiet = findings.edits.is_empty() && findings.calls.is_none() && unshifted;
     if let Some(onward) = onward {
         fit(frame, shape, passage, &findings, onward)?;
@@ -77,7 +77,7 @@ pub(super) fn treat(
         }
     }
     if !quiet {
-        write(frame, shape, passage, (way, &findings, known), tracker).map_err(Exit::Drop)?;
+        write(frame, shape, passage, way, &findings, known, tracker).map_err(Exit::Drop)?;
     }
     let kept = rest.is_none_or(|(number, text)| tracker.keep(way, number, text));
     if findings.is_cut() || !kept {
@@ -100,7 +100,8 @@ struct Reading {
 fn read(
     cx: &Context<'_>,
     way: FlowId,
-    (number, payload): (Option<u32>, &[u8]),
+    number: Option<u32>,
+    payload: &[u8],
     known: &Altered,
     tracker: &mut Tracker,
 ) -> Reading {
@@ -122,7 +123,7 @@ fn read(
         tracker.set_timeout(way, services.sip_timeout_secs);
     }
     match number {
-        Some(number) => read_on(way, (number, payload), &view, tracker),
+        Some(number) => read_on(way, number, payload, &view, tracker),
         None => Reading {
             findings: helper::read(payload, 0, &view, tracker),
             rest: None,
@@ -132,12 +133,7 @@ fn read(
 
 /// Parses a segment as the continuation of the stored part of its message. Retransmitted segments
 /// that arrive merged are parsed one by one, so that the same edits result.
-fn read_on(
-    way: FlowId,
-    (number, payload): (u32, &[u8]),
-    view: &View,
-    tracker: &Tracker,
-) -> Reading {
+fn read_on(way: FlowId, number: u32, payload: &[u8], view: &View, tracker: &Tracker) -> Reading {
     let mut reading = Reading::default();
     let mut from = 0;
     while from < payload.len() {
@@ -189,7 +185,9 @@ fn write(
     frame: &mut Frame,
     shape: PacketLayout,
     passage: &mut Passage,
-    (way, findings, known): (FlowId, &Findings, Altered),
+    way: FlowId,
+    findings: &Findings,
+    known: Altered,
     tracker: &mut Tracker,
 ) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);

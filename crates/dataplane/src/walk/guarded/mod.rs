@@ -208,7 +208,7 @@ impl<W: Watcher> Guard<'_, W> {
     /// Checks the IPsec policies for a received packet.
     fn admit(&mut self, local: bool) -> Result<(), Exit> {
         let tuple = &self.passage.fields.tuple;
-        let admitted = ipsec::admit(self.cx, tuple, (self.view.guarded, local));
+        let admitted = ipsec::admit(self.cx, tuple, self.view.guarded, local);
         if let Err(exit) = &admitted {
             let stage = if local { Stage::Input } else { Stage::Forward };
             self.watch.left(stage, exit);

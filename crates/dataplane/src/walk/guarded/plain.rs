@@ -75,6 +75,15 @@ pub(super) struct Firsts {
     kept: u64,
 }
 
+/// A packet of a run, and the candidate rules of the run.
+pub(super) struct InRun<'a> {
+    /// Position of the packet in the run.
+    pub(super) at: usize,
+    pub(super) waiting: &'a Waiting,
+    pub(super) firsts: &'a Firsts,
+    pub(super) run: &'a Run,
+}
+
 impl Firsts {
     pub(super) const fn new() -> Self {
         const NONE: [First; CHUNK] = [First::NOBODY; CHUNK];
@@ -251,7 +260,8 @@ impl<'a> Plain<'a> {
     pub(super) fn count_all(
         &self,
         firsts: &Firsts,
-        (at, len): (usize, u32),
+        at: usize,
+        len: u32,
         verdict: Verdict,
         rules: &rule::Worker,
     ) {
@@ -336,18 +346,23 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Decides about a packet of a run, and writes it if the rules accept it. `at` is its position
-    /// in the run.
+    /// Decides about a packet of a run, and writes it if the rules accept it.
     #[inline(always)]
     pub(super) fn leave(
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
         fields: &mut Fields,
-        (at, waiting, firsts, run): (usize, &Waiting, &Firsts, &Run),
+        in_run: &InRun<'_>,
         near: &mut Near,
         outlet: &mut Outlet,
     ) -> Outcome {
+        let InRun {
+            at,
+            waiting,
+            firsts,
+            run,
+        } = *in_run;
         let next = near.get(cx, waiting.hop);
         let tracker = &outlet.memory.tracker;
         if !takes(next, fields, frame) || !keeps_to(next, waiting, tracker) {
@@ -379,11 +394,11 @@ impl<'a> Plain<'a> {
                 ask::all(self, cx, frame, fields, &asking, firsts, outlet)
             }
             Verdict::Ends(_) => {
-                self.count_all(firsts, (at, fields.len), verdict, &outlet.memory.rules);
+                self.count_all(firsts, at, fields.len, verdict, &outlet.memory.rules);
                 Outcome::Ends(Exit::Drop(DropReason::FirewallFilter))
             }
             Verdict::Passes => {
-                self.count_all(firsts, (at, fields.len), verdict, &outlet.memory.rules);
+                self.count_all(firsts, at, fields.len, verdict, &outlet.memory.rules);
                 if self.keeps_marks {
                     frame.mark = self.mark(firsts, at, run);
                 }

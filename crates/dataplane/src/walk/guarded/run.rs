@@ -91,7 +91,8 @@ impl Run {
     pub(super) fn put<const IPV6: bool>(
         &mut self,
         at: usize,
-        (place, len): (usize, u32),
+        place: usize,
+        len: u32,
         way: Option<FlowId>,
         passed: Passed,
     ) {
@@ -112,7 +113,8 @@ impl Run {
     #[inline(never)]
     pub(super) fn turn<const IPV6: bool>(
         &mut self,
-        (fields, read): (&mut [Fields; CHUNK], u64),
+        fields: &mut [Fields; CHUNK],
+        read: u64,
         tracker: &Tracker,
     ) {
         for at in 0..self.len.min(CHUNK) {

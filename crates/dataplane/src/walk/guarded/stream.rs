@@ -126,9 +126,8 @@ impl Stream<'_> {
                 Quick::Accept(_) if ALIKE => {}
                 Quick::Accept(rule) if self.plain.mangle.is_none() => rules.count(rule, len),
                 _ if self.plain.verdict(self.firsts, at) == Verdict::Passes => {
-                    let packet = (at, len);
-                    self.plain
-                        .count_all(self.firsts, packet, Verdict::Passes, rules);
+                    let verdict = Verdict::Passes;
+                    self.plain.count_all(self.firsts, at, len, verdict, rules);
                 }
                 _ => break,
             }

@@ -98,7 +98,7 @@ impl Passes<'_, '_> {
         if out == OutId::NONE || frame.ingress != teacher.ingress {
             return;
         }
-        let shortcut = self.shortcut(teacher, forwarded, (frame, out));
+        let shortcut = self.shortcut(teacher, forwarded, frame, out);
         if let Some(shortcut) = shortcut {
             teacher.teach(&shortcut, self.outlet);
         }
@@ -108,14 +108,15 @@ impl Passes<'_, '_> {
         &mut self,
         teacher: &Teacher,
         forwarded: &Forwarded,
-        leaves: (&Frame, OutId),
+        frame: &Frame,
+        out: OutId,
     ) -> Option<Shortcut> {
         let Outlet { memory, .. } = &mut *self.outlet;
         let tuple = memory.tracker.tuple(forwarded.way);
         let translates = forwarded.nat != NatState::default();
         let rewrite = translates.then(|| rewrite(&memory.tracker, forwarded.way, tuple.ipv6));
         let token = memory.tracker.shorten(forwarded.way)?;
-        let counted = (forwarded.handler, forwarded.rules);
+        let (handler, rules) = (forwarded.handler, forwarded.rules);
         Some(Shortcut {
             between: tuple.between(),
             connection: Some(Connection {
@@ -123,7 +124,7 @@ impl Passes<'_, '_> {
                 token,
                 rewrite,
             }),
-            lane: teacher.lane(self.cx, leaves, counted, self.outlet)?,
+            lane: teacher.shortcut_path(self.cx, frame, out, handler, rules, self.outlet)?,
         })
     }
 }

@@ -12,7 +12,7 @@ use super::ahead::Ahead;
 use super::alone::{elsewhere, one};
 use super::chunk::{Chunk, Passes, Stop};
 use super::find::Find;
-use super::plain::{Outcome, Plain};
+use super::plain::{InRun, Outcome, Plain};
 use super::read::{Read, Seeing};
 use super::stream::Stream;
 use super::{Before, CHUNK, Met};
@@ -25,7 +25,7 @@ use crate::walk::ingress::Entrance;
 use crate::walk::leave::Departed;
 use crate::walk::near::Near;
 use crate::walk::scratch::Scratch;
-use crate::walk::tally::{Speed, Tally, received};
+use crate::walk::tally::{CounterKey, Speed, Tally, received};
 use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit, bypass};
 
@@ -56,8 +56,16 @@ pub(in crate::walk) fn vector(
             tracks: passes.tracks,
             reads: passes.reads,
         };
-        let told = (&mut seeing, &*passes.outlet.counters);
-        pass1::<false, _>(cx, entrance, frames, places.clone(), entered, told);
+        let counters = &passes.outlet.counters;
+        pass1::<false, _>(
+            cx,
+            entrance,
+            frames,
+            places.clone(),
+            entered,
+            &mut seeing,
+            counters,
+        );
         let mut chunk = Chunk {
             frames: &mut frames[places.clone()],
             lanes: &entered.lanes[places.clone()],
@@ -79,10 +87,9 @@ impl<'a, 'o> Passes<'a, 'o> {
     ) -> Self {
         near.forget();
         let (ingress, teacher) = (entrance.id, Teacher::of(cx, entrance, outlet));
-        let lookers = (cx.snapshot, cx.interfaces);
         // No interfaces are passed: the teacher checks those of each flow.
         let is_free = |ipv6| {
-            let mut reasons = bypass::keep_from_shortcuts(lookers, ipv6, &[]);
+            let mut reasons = bypass::keep_from_shortcuts(cx.snapshot, cx.interfaces, ipv6, &[]);
             reasons.next().is_none()
         };
         let may_fasttrack = |ipv6| {
@@ -148,8 +155,8 @@ impl Passes<'_, '_> {
             match self.pass(&mut at, chunk, ahead) {
                 Stop::End => break,
                 Stop::FastTrack if self.fasttrack(&mut at, chunk, ahead) => {}
-                Stop::FastTrack => self.alone(&mut at, (None, Met::Unknown), chunk, ahead),
-                Stop::Alone(local, met) => self.alone(&mut at, (local, met), chunk, ahead),
+                Stop::FastTrack => self.alone(&mut at, None, Met::Unknown, chunk, ahead),
+                Stop::Alone(local, met) => self.alone(&mut at, local, met, chunk, ahead),
             }
         }
         self.finish(chunk, ahead);
@@ -160,7 +167,8 @@ impl Passes<'_, '_> {
     fn alone(
         &mut self,
         at: &mut usize,
-        (local, met): (Option<Exit>, Met),
+        local: Option<Exit>,
+        met: Met,
         chunk: &mut Chunk<'_>,
         ahead: &mut Ahead,
     ) {
@@ -197,14 +205,13 @@ impl Passes<'_, '_> {
             let frame = &mut chunk.frames[place];
             let received = received(frame);
             let (fields, firsts, run) = ahead.asked(&waiting, frame, &self.outlet.memory.tracker);
-            let left = plain.leave(
-                self.cx,
-                frame,
-                fields,
-                (at, &waiting, firsts, run),
-                self.near,
-                self.outlet,
-            );
+            let in_run = InRun {
+                at,
+                waiting: &waiting,
+                firsts,
+                run,
+            };
+            let left = plain.leave(self.cx, frame, fields, &in_run, self.near, self.outlet);
             match left {
                 Outcome::Leaves(out) => {
                     let counters = &self.outlet.counters;
@@ -259,10 +266,15 @@ impl Passes<'_, '_> {
             (true, false, _) => stream.write::<true>(from, chunk),
             (false, ..) => stream.write::<false>(from, chunk),
         };
-        let header = next.adjacency.header_len;
-        let key = ((egress, header), ipv6, Speed::Slow);
+        let header_len = next.adjacency.header_len;
+        let key = CounterKey {
+            egress,
+            ipv6,
+            speed: Speed::Slow,
+        };
         let counters = &self.outlet.counters;
-        self.tally.count_all(self.cx, key, streamed.sent, counters);
+        self.tally
+            .count_all(self.cx, key, header_len, streamed.sent, counters);
         streamed.done
     }
 

@@ -176,7 +176,7 @@ impl Passes<'_, '_> {
             plain.count_raw(raw, &ahead.lens, place..place + 1, &memory.rules);
         }
         let behind = ahead.run.len();
-        ahead.run.put::<IPV6>(behind, (place, len), way, passed);
+        ahead.run.put::<IPV6>(behind, place, len, way, passed);
         ahead.run.close::<IPV6>(behind + 1);
         Ok(())
     }

@@ -37,9 +37,7 @@ fn put(
         ..Details::default()
     };
     rig.interfaces.set_details(id, Arc::new(details));
-    let room = rig
-        .interfaces
-        .set_station((on, Mac(mac)), through, Some(id));
+    let room = rig.interfaces.set_station(on, Mac(mac), through, Some(id));
     assert!(room);
 }
 
@@ -85,8 +83,7 @@ fn a_station_that_is_gone_or_does_not_run_gets_nothing() {
     assert_eq!(rig.pass(to(VIRTUAL, &Udp4::default())), [[0; 0]; 0]);
     assert_eq!(rig.drops(), [(DropReason::InterfaceDown, 1)]);
 
-    rig.interfaces
-        .set_station((ETHER1, Mac(VIRTUAL)), &[], None);
+    rig.interfaces.set_station(ETHER1, Mac(VIRTUAL), &[], None);
     assert!(rig.interfaces.get(ETHER1).is_some_and(|is| !is.stations));
     assert_eq!(rig.pass(to(VIRTUAL, &Udp4::default())), [[0; 0]; 0]);
     let expected = [
@@ -127,7 +124,7 @@ fn a_station_on_a_vlan_gets_what_comes_with_its_tag_and_nothing_else() {
     assert_eq!(rig.punts().len(), 2);
     assert_eq!((received(&rig, VLAN10), received(&rig, STATION)), (2, 2));
     rig.interfaces
-        .set_station((VLAN10, Mac(VIRTUAL)), &[ETHER1], None);
+        .set_station(VLAN10, Mac(VIRTUAL), &[ETHER1], None);
     assert!(
         rig.interfaces
             .get(ETHER1)

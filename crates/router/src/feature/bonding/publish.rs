@@ -62,7 +62,7 @@ impl One {
                 mac: self.stands_for(link.mac, is_active),
             })
         });
-        Bond::new((id, self.mac), slaves, sends, Arc::clone(&self.loads))
+        Bond::new(id, self.mac, slaves, sends, Arc::clone(&self.loads))
     }
 
     /// Returns which frames of a slave the bond accepts.

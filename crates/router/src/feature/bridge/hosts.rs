@@ -120,7 +120,7 @@ impl Bridges {
             let one = self.ids.get(&bridge).and_then(|item| self.all.get(item));
             one.map(|one| one.config.ageing_seconds)
         };
-        self.aged = bridges.age((self.aged, count), seconds(now), ageing, |_, _| {});
+        self.aged = bridges.age(self.aged, count, seconds(now), ageing, |_, _| {});
     }
 
     /// Passes the rows of dynamic hosts to `each`.

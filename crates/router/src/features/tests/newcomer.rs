@@ -2,6 +2,7 @@
 //! EtherType and answers each frame.
 
 use dataplane::service::{Carried, Match, Rate, Service};
+use dataplane::trace::WorkerTables;
 use frame::InterfaceId;
 use wire::{EtherType, Mac};
 
@@ -105,12 +106,12 @@ fn the_trace_names_it() {
     let mut rig = Rig::new(Newcomer);
     let id = rig.control().layout.named("ether1").expect("it is there").0;
     let control = rig.control();
-    let (snapshot, interfaces, fib) = (control.snapshot(), control.interfaces(), control.fib());
-    let walked = dataplane::trace_packet(
-        (&snapshot, interfaces, fib),
-        &frame(MAC, LOCAL_EXPERIMENT, &[1]),
-        id,
-    );
+    let tables = WorkerTables {
+        snapshot: &control.snapshot(),
+        interfaces: control.interfaces(),
+        fib: control.fib(),
+    };
+    let walked = dataplane::trace_packet(tables, &frame(MAC, LOCAL_EXPERIMENT, &[1]), id);
     let said = walked.lines.last().map(|line| line.decision.as_str());
     assert_eq!(said, Some("the service newcomer takes it"));
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use dataplane::connection::{ConnectionCopy, NatState, NextSegment, State};
 use dataplane::out::OutId;
 use dataplane::rule::{Clock, Marks};
-use dataplane::trace::{Assumed, Question, trace};
+use dataplane::trace::{Assumed, Question, WorkerTables, trace};
 use menu::{Call, Cause, NoEffectReason, Reason, Reply, Row, Store, Value};
 
 use self::line::{Places, awaited_row, known_row};
@@ -57,10 +57,12 @@ impl Control {
             behind_queues: Some(&queues),
             ..Question::new(&frame, arrival.port)
         };
-        let walked = trace(
-            (&self.snapshot(), self.published.table(), self.fib()),
-            &question,
-        );
+        let tables = WorkerTables {
+            snapshot: &self.snapshot(),
+            interfaces: self.published.table(),
+            fib: self.fib(),
+        };
+        let walked = trace(tables, &question);
         let mut places = Places::default();
         let mut rows: Vec<_> = known.iter().map(known_row).collect();
         rows.extend(awaited.iter().map(awaited_row));
