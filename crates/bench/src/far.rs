@@ -157,7 +157,7 @@ pub(super) fn in_vxlan(link: &Link, source_port: u16, frame: &[u8]) -> Vec<u8> {
     outer(
         link,
         protocol::UDP,
-        &in_udp((source_port, vxlan::PORT), &carried),
+        &in_udp(source_port, vxlan::PORT, &carried),
     )
 }
 
@@ -167,11 +167,7 @@ pub(super) fn in_wireguard(link: &Link, sending: &Sending, frame: &[u8]) -> Vec<
     let mut message = vec![0; FRONT + padded(packet.len()) + TAG];
     message[FRONT..FRONT + packet.len()].copy_from_slice(packet);
     assert!(sending.seal(&mut message).is_ok());
-    outer(
-        link,
-        protocol::UDP,
-        &in_udp((WIREGUARD, WIREGUARD), &message),
-    )
+    outer(link, protocol::UDP, &in_udp(WIREGUARD, WIREGUARD, &message))
 }
 
 /// Encapsulates the packet of a frame in ESP, in tunnel mode.
@@ -197,7 +193,7 @@ pub(super) fn seal(sending: &Outbound, payload: &[u8], next_header: u8) -> Vec<u
 }
 
 /// Builds a UDP datagram without a checksum.
-fn in_udp((from, to): (u16, u16), carried: &[u8]) -> Vec<u8> {
+fn in_udp(from: u16, to: u16, carried: &[u8]) -> Vec<u8> {
     let len = (UDP + carried.len()) as u16;
     let header = [from, to, len, 0].map(u16::to_be_bytes);
     [&header.concat()[..], carried].concat()
@@ -267,7 +263,7 @@ mod tests {
     fn frame() -> Vec<u8> {
         let mut frame = [STATION, TUNNEL_MAC].concat();
         frame.extend(IPV4_TYPE);
-        frame.extend(outer(&LINK, protocol::UDP, &in_udp((1, 2), b"hello"))[ETHERNET..].iter());
+        frame.extend(outer(&LINK, protocol::UDP, &in_udp(1, 2, b"hello"))[ETHERNET..].iter());
         frame
     }
 

@@ -188,7 +188,7 @@ fn begin(rig: &mut Rig, kind: &Kind, flows: u32, seed: u64) -> Result<(), Invali
     let (family, workers) = (rig.family(), rig.lanes().len());
     for lane in rig.lanes() {
         let seed = seed + u64::from(lane.index());
-        begin_lane(lane, kind, (family, flows), workers, seed)?;
+        begin_lane(lane, kind, family, flows, workers, seed)?;
     }
     match kind {
         Kind::Begin => fill(rig),
@@ -199,7 +199,8 @@ fn begin(rig: &mut Rig, kind: &Kind, flows: u32, seed: u64) -> Result<(), Invali
 fn begin_lane(
     lane: &mut Lane,
     kind: &Kind,
-    (family, flows): (Family, u32),
+    family: Family,
+    flows: u32,
     workers: usize,
     seed: u64,
 ) -> Result<(), Invalid> {

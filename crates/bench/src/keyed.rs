@@ -72,8 +72,8 @@ pub fn keyed(
             bench.load(|rig, seed| {
                 rig.load_these(|rig, worker| match (is_wireguard, out) {
                     (_, true) => Templates::new(rig, FLOWS, frame, seed + worker),
-                    (true, false) => messages(rig, (FLOWS, frame), seed + worker),
-                    (false, false) => protected(rig, (FLOWS, frame), seed + worker),
+                    (true, false) => messages(rig, FLOWS, frame, seed + worker),
+                    (false, false) => protected(rig, FLOWS, frame, seed + worker),
                 });
             });
             emit(Row {
@@ -90,7 +90,7 @@ pub fn keyed(
 }
 
 /// Returns WireGuard messages, each with the packet of a frame of `frame` bytes.
-pub(super) fn messages(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Templates {
+pub(super) fn messages(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Templates {
     let sending = Sending::new(SESSION, &KEY);
     Templates::new(rig, flows, frame, seed).map(seed, |frame| {
         far::in_wireguard(&link_of(frame), &sending, frame)
@@ -154,9 +154,9 @@ fn transport(out: bool) -> Ipsec {
 }
 
 /// Returns EoIP frames in IPsec packets.
-fn protected(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Templates {
+fn protected(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Templates {
     let sa = outbound();
-    let templates = Templates::wrapped(rig, Carries::Frames(100), (flows, frame), seed);
+    let templates = Templates::wrapped(rig, Carries::Frames(100), flows, frame, seed);
     templates.map(seed, |frame| {
         let sealed = far::seal(&sa, &frame[ETHERNET + IP..], GRE);
         far::outer(&link_of(frame), ESP, &sealed)

@@ -104,10 +104,10 @@ fn rig(family: Family, workers: u16, kind: Kind, seed: u64) -> Result<Rig, Inval
 
 fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
     match kind {
-        Kind::Vlans(vlans, mixed) => Templates::tagged(rig, (FLOWS, frame), (vlans, mixed), seed),
+        Kind::Vlans(vlans, mixed) => Templates::tagged(rig, FLOWS, frame, vlans, mixed, seed),
         Kind::Out(_) | Kind::Bond => Templates::new(rig, FLOWS, frame, seed),
-        Kind::In(Dug::Between(carries)) => Templates::wrapped(rig, carries, (FLOWS, frame), seed),
-        Kind::In(Dug::Vxlan) => Templates::framed(rig, (FLOWS, frame), seed),
-        Kind::In(Dug::Wireguard) => keyed::messages(rig, (FLOWS, frame), seed),
+        Kind::In(Dug::Between(carries)) => Templates::wrapped(rig, carries, FLOWS, frame, seed),
+        Kind::In(Dug::Vxlan) => Templates::framed(rig, FLOWS, frame, seed),
+        Kind::In(Dug::Wireguard) => keyed::messages(rig, FLOWS, frame, seed),
     }
 }

@@ -87,7 +87,8 @@ impl<'a> Bench<'a> {
             };
             threads.into_iter().map(join).collect()
         });
-        Ok(row(options, self.hz, &measured?))
+        let (tsc_hz, core_hz) = self.hz;
+        Ok(row(options, tsc_hz, core_hz, &measured?))
     }
 }
 
@@ -177,7 +178,7 @@ fn run(options: &Options, lane: &mut Lane) -> Result<f64, Invalid> {
     clocks
 }
 
-fn row(options: &Options, (tsc_hz, core_hz): (u64, u64), lanes: &[Measured]) -> Row {
+fn row(options: &Options, tsc_hz: u64, core_hz: u64, lanes: &[Measured]) -> Row {
     let mut clocks = together(lanes, |lane| &lane.clocks);
     let reference = lanes.iter().flat_map(|lane| &lane.reference);
     let mut reference: Vec<f64> = reference.copied().collect();
@@ -244,7 +245,8 @@ mod tests {
         // One core is twice as fast as the other, and they share nothing.
         let row = row(
             &options,
-            (1_000_000, 1),
+            1_000_000,
+            1,
             &[lane(100.0, 100.0), lane(50.0, 50.0)],
         );
 

@@ -38,8 +38,10 @@ impl Templates {
     /// untagged. Tagged and untagged frames have one length.
     pub(super) fn tagged(
         rig: &Rig,
-        (flows, frame): (u32, u16),
-        (vlans, mixed): (u16, bool),
+        flows: u32,
+        frame: u16,
+        vlans: u16,
+        mixed: bool,
         seed: u64,
     ) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
@@ -58,12 +60,7 @@ impl Templates {
     }
 
     /// Creates frames of `frame` bytes with outer packets of the tunnel around the packets.
-    pub(super) fn wrapped(
-        rig: &Rig,
-        carries: Carries,
-        (flows, frame): (u32, u16),
-        seed: u64,
-    ) -> Self {
+    pub(super) fn wrapped(rig: &Rig, carries: Carries, flows: u32, frame: u16, seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
         let destinations = rig.destinations(flows, seed).into_iter();
         let behind = match carries {
@@ -83,7 +80,7 @@ impl Templates {
     }
 
     /// Creates frames of `frame` bytes with VXLAN frames in datagrams over IPv4.
-    pub(super) fn framed(rig: &Rig, (flows, frame): (u32, u16), seed: u64) -> Self {
+    pub(super) fn framed(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
         let destinations = rig.destinations(flows, seed).into_iter();
         let packets = destinations.map(|one| {

@@ -50,9 +50,7 @@ pub fn sessions(
                     Ok(rig)
                 })?;
                 bench.load(|rig, order| {
-                    rig.load_these(|rig, worker| {
-                        templates(rig, out, count, (seed, order + worker))
-                    });
+                    rig.load_these(|rig, worker| templates(rig, out, count, seed, order + worker));
                 });
                 emit(Row {
                     row: name,
@@ -156,7 +154,7 @@ fn leads_to(family: Family, session: Session) -> Adjacency {
 
 /// Returns a frame for each session, to its address or from its peer. The second seed determines
 /// the order.
-fn templates(rig: &Rig, out: bool, count: u32, (seed, order): (u64, u64)) -> Templates {
+fn templates(rig: &Rig, out: bool, count: u32, seed: u64, order: u64) -> Templates {
     let mut rng = Rng::seeded(order ^ 0x7e3a);
     let family = rig.family();
     let destinations = (0..count).zip(rig.destinations(count, seed));

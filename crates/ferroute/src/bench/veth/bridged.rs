@@ -79,14 +79,16 @@ const MOST: u32 = 64_000;
 /// The machine does not permit it, or a run failed; completed rows are printed.
 pub(super) fn run(
     bench: &Bench,
-    (via, frames, cores): (&'static str, &[u16], Cores),
+    via: &'static str,
+    frames: &[u16],
+    cores: Cores,
     print: &mut dyn FnMut(&Row),
 ) -> Result<(), String> {
     let all = bench.rows.is_empty();
     let asked = |row: &str| all || bench.rows.iter().any(|asked| asked == row);
     for bridging in BRIDGINGS.iter().filter(|bridging| asked(bridging.row)) {
         if bridging.row != ROWS[0] || bench.via == Via::Xdp {
-            bridging.measure(bench, (via, frames, cores), print)?;
+            bridging.measure(bench, via, frames, cores, print)?;
         }
     }
     Ok(())
@@ -96,7 +98,9 @@ impl Bridging {
     fn measure(
         &self,
         bench: &Bench,
-        (via, frames, cores): (&'static str, &[u16], Cores),
+        via: &'static str,
+        frames: &[u16],
+        cores: Cores,
         print: &mut dyn FnMut(&Row),
     ) -> Result<(), String> {
         let text = |error: lab::Error| error.to_string();
@@ -139,7 +143,7 @@ impl Bridging {
             kernel,
             cores,
         };
-        let machine = kernels::measure_hz();
+        let (tsc_hz, core_hz) = kernels::measure_hz();
         for &hosts in bench.flows.iter().filter(|hosts| **hosts <= MOST) {
             for &frame in frames {
                 self.introduce(&mut pair, &mut back, hosts)?;
@@ -156,7 +160,7 @@ impl Bridging {
                     vlans: u16::from(self.vlan.is_some()),
                     via,
                     family: "-",
-                    ..measured.row(Family::Ipv4, machine)
+                    ..measured.row(Family::Ipv4, tsc_hz, core_hz)
                 });
             }
         }

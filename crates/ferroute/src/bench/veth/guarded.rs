@@ -176,7 +176,7 @@ pub(super) fn measure(
     pair: &mut Pair,
     print: &mut dyn FnMut(&Row),
 ) -> Result<(), String> {
-    let machine = kernels::measure_hz();
+    let (tsc_hz, core_hz) = kernels::measure_hz();
     let mut back = [
         Generator::new("gb1", lab::plan::mac(2, 1), "ga1", pair.cores)?,
         Generator::new("gb2", lab::plan::mac(4, 1), "ga2", pair.cores)?,
@@ -197,7 +197,7 @@ pub(super) fn measure(
             }
             established(words, pair, flows)?;
             let mut measured = pair.measure(bench.runs)?;
-            let row = measured.row(words.family, machine);
+            let row = measured.row(words.family, tsc_hz, core_hz);
             print(&Row {
                 row: ROWS[1],
                 frame: ruleset.frame_len(),

@@ -134,7 +134,7 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
     let (frames, cores) = (frames?, Cores::of_this_machine()?);
     let via = bench.via.driver().ok_or("this is measured through ports")?;
     let asked = |row: &str| bench.rows.is_empty() || bench.rows.iter().any(|asked| asked == row);
-    bridged::run(bench, (via, &frames, cores), print)?;
+    bridged::run(bench, via, &frames, cores, print)?;
     if !asked(ROWS[0]) && !asked(ROWS[1]) {
         return Ok(());
     }
@@ -170,7 +170,7 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
         pair.shortcuts = Some(Napi::begin(&lab, "router", "ether1", cores)?);
     }
     if asked(ROWS[0]) {
-        plain(bench, (via, &frames), &mut pair, print)?;
+        plain(bench, via, &frames, &mut pair, print)?;
     }
     if asked(ROWS[1]) {
         match guarded::prepare(&lab, &pair) {
@@ -185,11 +185,12 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
 /// The row without a firewall: every combination of the options.
 fn plain(
     bench: &Bench,
-    (via, frames): (&'static str, &[u16]),
+    via: &'static str,
+    frames: &[u16],
     pair: &mut Pair,
     print: &mut dyn FnMut(&Row),
 ) -> Result<(), String> {
-    let machine = kernels::measure_hz();
+    let (tsc_hz, core_hz) = kernels::measure_hz();
     for family in [Family::Ipv4, Family::Ipv6] {
         for &flows in &bench.flows {
             for &frame in frames {
@@ -200,7 +201,7 @@ fn plain(
                     frame,
                     flows,
                     via,
-                    ..measured.row(family, machine)
+                    ..measured.row(family, tsc_hz, core_hz)
                 });
             }
         }

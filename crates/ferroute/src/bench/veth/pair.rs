@@ -82,7 +82,7 @@ pub(super) struct Measured {
 
 impl Measured {
     /// Builds the row against the kernel, except for values that the caller sets.
-    pub(super) fn row(&mut self, family: Family, (tsc_hz, core_hz): (u64, u64)) -> Row {
+    pub(super) fn row(&mut self, family: Family, tsc_hz: u64, core_hz: u64) -> Row {
         let spread = |samples: &[Sample], value: &dyn Fn(&Sample) -> f64| {
             let mut values: Vec<f64> = samples.iter().map(value).collect();
             Spread::of(&mut values)
@@ -131,7 +131,7 @@ mod tests {
             reference: vec![7.0],
         };
 
-        let row = measured.row(Family::Ipv4, (1_000_000, 1_000_000));
+        let row = measured.row(Family::Ipv4, 1_000_000, 1_000_000);
 
         let peer = row.peer.expect("measured against the kernel");
         assert_eq!(peer.ratio, 2.0);
