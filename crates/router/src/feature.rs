@@ -53,7 +53,7 @@ pub(crate) mod vrrp;
 pub(crate) mod vxlan;
 pub(crate) mod wireguard;
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -72,7 +72,6 @@ use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, 
 use wire::Mac;
 
 use self::hear::{Datagram, Echo, Heard, Hearing, Outgoing};
-use self::queue::LeaseQueue;
 use crate::drive::asking::Asking;
 use crate::intent::{ItemId, Name, Wanted};
 use crate::learned::{Learned, Servers};
@@ -190,21 +189,12 @@ pub struct NewObject {
     pub removable: bool,
 }
 
-/// An object that exists as long as a DHCP lease.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LeaseChange {
-    /// Simple queue of the client.
-    Queue(Option<Box<LeaseQueue>>),
-    /// DNS name of the client, and its address.
-    Name(Option<(Arc<str>, Ipv4Addr)>),
-}
-
 /// An action that a feature requests from control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Writes a line to the log: topics and text.
     Log(Cow<'static, str>, String),
-    /// Adds an address to an address list, or removes it.
+    /// Adds an address of a host name to an address list, or removes it.
     ListEntry {
         /// The family of the list.
         ipv6: bool,
@@ -215,8 +205,6 @@ pub enum Effect {
         /// True to add, false to remove.
         comes: bool,
     },
-    /// Adds, changes or removes an object of a DHCP lease, by the lease's number.
-    OfLease(u64, LeaseChange),
     /// Adds an address to an address list until a time, unless the address is listed for longer. The address determines
     /// the family.
     ListedUntil(Name, IpAddr, Instant),
@@ -244,7 +232,7 @@ pub enum Effect {
     Bridge(InterfaceId, Option<Arc<Bridge>>),
     /// Publishes a bond to workers, or removes it.
     Bond(InterfaceId, Option<Arc<Bond>>),
-    /// Creates an interface, an address, a route or a rule.
+    /// Creates an object.
     Object(Box<NewObject>),
     /// Removes all objects of an owner.
     Gone(Owner),
@@ -291,8 +279,6 @@ pub enum Effect {
         /// Link address of the sender.
         from: Mac,
     },
-    /// Adds an IPv4 neighbour whose link address a DHCP lease gives; without a link address, removes it.
-    Arp(InterfaceId, Ipv4Addr, Option<Mac>),
     /// Runs a script, given by its name or its text, with the rights of the router itself.
     Script {
         /// The trigger, as `/system/script/job` shows it.

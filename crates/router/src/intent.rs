@@ -98,6 +98,12 @@ pub enum Wanted {
     Address4(Option<Address4>),
     /// An IPv6 address of an interface.
     Address6(Option<Address6>),
+    /// A member of an interface list.
+    Member(Option<Member>),
+    /// An ARP entry.
+    Neighbour4(Option<Neighbour<V4>>),
+    /// An entry of the IPv6 neighbour table.
+    Neighbour6(Option<Neighbour<V6>>),
 }
 
 /// An interface of any kind.
@@ -257,6 +263,10 @@ pub struct Neighbour<F: Family> {
 impl<F: Family> Indexed for Neighbour<F> {
     fn stands_on(&self) -> Option<&Name> {
         Some(&self.interface)
+    }
+
+    fn address(&self) -> u128 {
+        F::bits(self.addr)
     }
 }
 

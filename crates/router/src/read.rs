@@ -15,7 +15,7 @@ use wire::Mac;
 use crate::intent::{
     AdvertiseDns, AnyNet, Class, Gateway, Intent, Interface, InterfaceList, ItemId, Lifetime,
     Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4, Settings6,
-    Table,
+    Table, Wanted,
 };
 use crate::kind::{self, AnyKind};
 use crate::rib::{Check, Family, Net, V4, V6};
@@ -91,16 +91,13 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
             }
         }
         "/interface/list/member" => {
-            let after = after.and_then(member);
-            swap(&mut intent.members, id, after, &mut touched.members);
+            intent.put(id, Wanted::Member(after.and_then(member)), touched);
         }
         "/ip/arp" => {
-            let after = after.and_then(neighbour::<V4>);
-            swap(&mut intent.neighbours4, id, after, &mut touched.neighbours);
+            intent.put(id, Wanted::Neighbour4(after.and_then(neighbour)), touched);
         }
         "/ipv6/neighbor" => {
-            let after = after.and_then(neighbour::<V6>);
-            swap(&mut intent.neighbours6, id, after, &mut touched.neighbours);
+            intent.put(id, Wanted::Neighbour6(after.and_then(neighbour)), touched);
         }
         "/ipv6/nd" => {
             let own = after.and_then(nd);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::intent::{Indexed, Intent, ItemId, Items, Name, Wanted};
+use crate::intent::{Indexed, Intent, ItemId, Items, Name, Neighbour, Wanted};
+use crate::rib::{Family, V4, V6};
 
 /// Objects to recompute. Names are interface names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,8 +16,10 @@ pub(crate) struct Touched {
     pub(crate) items4: BTreeSet<ItemId>,
     /// Items of IPv6 addresses that changed or were removed.
     pub(crate) items6: BTreeSet<ItemId>,
-    /// Interfaces whose configured neighbours changed.
-    pub(crate) neighbours: BTreeSet<Name>,
+    /// Configured IPv4 neighbours that changed: interface and address.
+    pub(crate) neighbours4: BTreeSet<(Name, <V4 as Family>::Addr)>,
+    /// Configured IPv6 neighbours that changed: interface and address.
+    pub(crate) neighbours6: BTreeSet<(Name, <V6 as Family>::Addr)>,
     /// Interfaces whose advertisements changed.
     pub(crate) advertised: BTreeSet<Name>,
     /// Interface lists that were added or removed, or whose included or excluded lists changed.
@@ -42,9 +45,10 @@ impl Touched {
         self.addresses.extend(addresses.cloned());
         self.items4.extend(intent.addresses4.keys());
         self.items6.extend(intent.addresses6.keys());
-        let neighbours = intent.neighbours4.grounds();
-        let neighbours = neighbours.chain(intent.neighbours6.grounds());
-        self.neighbours.extend(neighbours.cloned());
+        self.neighbours4
+            .extend(intent.neighbours4.values().map(neighbour));
+        self.neighbours6
+            .extend(intent.neighbours6.values().map(neighbour));
         self.lists.extend(intent.lists.keys().cloned());
         self.members.extend(intent.members.grounds().cloned());
         (self.tables, self.rules) = (true, true);
@@ -57,7 +61,8 @@ impl Touched {
         self.addresses.extend(other.addresses);
         self.items4.extend(other.items4);
         self.items6.extend(other.items6);
-        self.neighbours.extend(other.neighbours);
+        self.neighbours4.extend(other.neighbours4);
+        self.neighbours6.extend(other.neighbours6);
         self.advertised.extend(other.advertised);
         self.lists.extend(other.lists);
         self.members.extend(other.members);
@@ -89,6 +94,19 @@ impl Intent {
                 swap(&mut self.addresses6, item, wanted, &mut touched.addresses);
                 touched.items6.insert(item);
             }
+            Wanted::Member(wanted) => {
+                swap(&mut self.members, item, wanted, &mut touched.members);
+            }
+            Wanted::Neighbour4(wanted) => {
+                let before = self.neighbours4.set(item, wanted);
+                let both = before.iter().chain(self.neighbours4.get(&item));
+                touched.neighbours4.extend(both.map(neighbour));
+            }
+            Wanted::Neighbour6(wanted) => {
+                let before = self.neighbours6.set(item, wanted);
+                let both = before.iter().chain(self.neighbours6.get(&item));
+                touched.neighbours6.extend(both.map(neighbour));
+            }
         }
     }
 
@@ -119,6 +137,11 @@ impl Intent {
             touched.interfaces.insert(held.0);
         }
     }
+}
+
+/// Returns the interface and the address of a neighbour.
+fn neighbour<F: Family>(neighbour: &Neighbour<F>) -> (Name, F::Addr) {
+    (neighbour.interface.clone(), neighbour.addr)
 }
 
 /// Inserts or removes an item, and marks the interfaces that it referred to and refers to.

@@ -1,6 +1,5 @@
 //! Carries out the effects of features.
 
-use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -14,9 +13,8 @@ use wire::Mac;
 
 use super::Control;
 use super::groups::Groups;
-use super::half::Waiting;
 use super::objects::Pending;
-use crate::feature::{Effect, Effects, LeaseChange, View, queue};
+use crate::feature::{Effect, Effects, View, queue};
 use crate::intent::Name;
 use crate::learned::Learned;
 
@@ -37,20 +35,6 @@ pub(super) struct Wanted {
 }
 
 impl Control {
-    /// Applies a change of a DHCP lease to its queue or to the DNS name of its client.
-    fn change_lease(&mut self, lease: u64, change: LeaseChange) {
-        let (features, now) = (&mut self.features, self.now);
-        let mut out = Effects::default();
-        match change {
-            LeaseChange::Queue(queue) => {
-                let queue = queue.map(|queue| *queue);
-                features.queues.set_of_lease(lease, queue, now, &mut out);
-            }
-            LeaseChange::Name(client) => features.dns.set_of_lease(lease, client, now, &mut out),
-        }
-        self.carry_out(out);
-    }
-
     /// Passes changes of the configuration to the features; without `changes`, the whole configuration. Returns the
     /// objects and items that the effects changed.
     pub(super) fn follow_features(&mut self, store: &Store, changes: Option<&Changes>) -> Pending {
@@ -226,7 +210,6 @@ impl Control {
                     address,
                     comes,
                 } => self.firewall.enter_named(ipv6, &list, address, comes),
-                Effect::OfLease(lease, change) => self.change_lease(lease, change),
                 Effect::ListedUntil(list, address, until) => {
                     self.firewall.list_until(&list, address, until, self.now);
                 }
@@ -264,7 +247,6 @@ impl Control {
                     before,
                 } => self.run_later(kind, source, before),
                 Effect::Look(name) => _ = pending.touched.advertised.insert(name),
-                Effect::Arp(at, address, mac) => self.feed4(at, known(address, mac)),
                 Effect::Hear {
                     service,
                     interface,
@@ -297,17 +279,5 @@ impl Control {
             false => self.feed4(interface, Event::Received { packet, from }),
             true => self.feed6(interface, Event::Received { packet, from }),
         }
-    }
-}
-
-/// Returns the neighbour event of an address whose link address a DHCP lease gives; without `mac` the entry ends.
-fn known(address: Ipv4Addr, mac: Option<Mac>) -> Event<'static, Ipv4Addr, Waiting> {
-    match mac {
-        Some(_) => Event::StaticAdded {
-            address,
-            mac,
-            published: false,
-        },
-        None => Event::StaticRemoved { address },
     }
 }

@@ -131,9 +131,24 @@ impl Control {
 
     /// Applies changes of configured neighbours.
     pub(super) fn change_statics(&mut self, touched: &Touched, relaid: &Relaid) {
-        let named = relaid.names.iter().chain(&touched.neighbours);
-        let named = named.filter_map(|name| self.layout.by_name.get(name));
+        let named = { relaid.names.iter() }.filter_map(|name| self.layout.by_name.get(name));
         let others: BTreeSet<_> = named.chain(relaid.before.keys()).copied().collect();
+        for (name, address) in &touched.neighbours4 {
+            let wanted = configured(&self.intent.neighbours4, name, *address);
+            if let Some(id) = self.layout.by_name.get(name).copied()
+                && let Some(event) = change_static(&mut self.v4, id, *address, wanted)
+            {
+                self.feed4(id, event);
+            }
+        }
+        for (name, address) in &touched.neighbours6 {
+            let wanted = configured(&self.intent.neighbours6, name, *address);
+            if let Some(id) = self.layout.by_name.get(name).copied()
+                && let Some(event) = change_static(&mut self.v6, id, *address, wanted)
+            {
+                self.feed6(id, event);
+            }
+        }
         for id in others {
             let items = &self.intent.neighbours4;
             for event in change_statics(&mut self.v4, id, items, &self.layout) {
@@ -160,8 +175,12 @@ fn change_statics<S: Side>(
     let laid = layout.interfaces.get(&id);
     let laid = laid.filter(|laid| layout.by_name.get(&laid.name) == Some(&id));
     let on = laid.into_iter().flat_map(|laid| items.on(&laid.name));
-    let on = on.filter(|(_, neighbour)| !neighbour.disabled);
-    let wanted: BTreeMap<_, _> = on.map(|(_, of)| (of.addr, of.clone())).collect();
+    let mut wanted = BTreeMap::new();
+    for (_, neighbour) in on.filter(|(_, neighbour)| !neighbour.disabled) {
+        wanted
+            .entry(neighbour.addr)
+            .or_insert_with(|| neighbour.clone());
+    }
     for address in running.keys() {
         half.statics.remove(&(id, *address));
     }
@@ -170,15 +189,56 @@ fn change_statics<S: Side>(
         .map(|(address, of)| ((id, *address), of.clone()));
     half.statics.extend(now);
     let event = |step| match step {
-        Step::Remove(address, _) => Event::StaticRemoved { address: *address },
+        Step::Remove(address, _) => static_event::<S>(*address, None),
         Step::Add(address, neighbour) | Step::Change(address, _, neighbour) => {
-            let neighbour: &Neighbour<S::Net> = neighbour;
-            Event::StaticAdded {
-                address: *address,
-                mac: neighbour.mac,
-                published: neighbour.published,
-            }
+            static_event::<S>(*address, Some(neighbour))
         }
     };
     plan(&running, &wanted).into_iter().map(event).collect()
+}
+
+/// Returns the configured neighbour with this address on an interface. Of several items the first counts: configured
+/// items precede those of features.
+fn configured<F: Family>(
+    items: &Items<Neighbour<F>>,
+    interface: &str,
+    address: F::Addr,
+) -> Option<Neighbour<F>> {
+    let mut at = items.at(interface, F::bits(address));
+    let found = at.find(|(_, neighbour)| !neighbour.disabled);
+    found.map(|(_, neighbour)| neighbour.clone())
+}
+
+/// Sets or removes one configured neighbour; returns the event for the neighbour machine.
+fn change_static<S: Side>(
+    half: &mut Half<S>,
+    id: InterfaceId,
+    address: S::Address,
+    wanted: Option<Neighbour<S::Net>>,
+) -> Option<StaticEvent<S::Net>> {
+    let key = (id, address);
+    if half.statics.get(&key) == wanted.as_ref() {
+        return None;
+    }
+    let event = static_event::<S>(address, wanted.as_ref());
+    match wanted {
+        Some(wanted) => _ = half.statics.insert(key, wanted),
+        None => _ = half.statics.remove(&key),
+    }
+    Some(event)
+}
+
+/// Returns the event for the neighbour machine of a configured neighbour; `None` for a removed one.
+fn static_event<S: Side>(
+    address: S::Address,
+    neighbour: Option<&Neighbour<S::Net>>,
+) -> StaticEvent<S::Net> {
+    match neighbour {
+        Some(neighbour) => Event::StaticAdded {
+            address,
+            mac: neighbour.mac,
+            published: neighbour.published,
+        },
+        None => Event::StaticRemoved { address },
+    }
 }

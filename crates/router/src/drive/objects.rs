@@ -3,10 +3,10 @@
 use menu::{Id, Reason, Reply};
 
 use super::Control;
-use crate::feature::NewObject;
+use crate::feature::{Effects, NewObject};
 use crate::firewall::Around;
 use crate::intent::{ItemId, Route, Wanted};
-use crate::object::{Made, Owner};
+use crate::object::{DynamicName, DynamicQueue, Made, Owner};
 use crate::plan::Step;
 use crate::rib::{V4, V6};
 use crate::touched::Touched;
@@ -60,7 +60,25 @@ impl Control {
                 pending.routes6.push((id, None));
             }
             Made::Rule(path) => self.firewall.make(path, Id(id), &values),
+            Made::Member(made) => intent.put(id, Wanted::Member(Some(made)), touched),
+            Made::Neighbour4(made) => intent.put(id, Wanted::Neighbour4(Some(made)), touched),
+            Made::Neighbour6(made) => intent.put(id, Wanted::Neighbour6(Some(made)), touched),
+            Made::ListEntry(entry) => self.firewall.add_entry(id, entry, self.now),
+            Made::Queue(queue) => self.set_dynamic_queue(id, Some(*queue)),
+            Made::Name(name) => self.set_dynamic_name(id, Some(name)),
         }
+    }
+
+    fn set_dynamic_queue(&mut self, id: ItemId, queue: Option<DynamicQueue>) {
+        let mut out = Effects::default();
+        { &mut self.features.queues }.set_dynamic(id, queue, self.now, &mut out);
+        self.carry_out(out);
+    }
+
+    fn set_dynamic_name(&mut self, id: ItemId, name: Option<DynamicName>) {
+        let mut out = Effects::default();
+        { &mut self.features.dns }.set_dynamic(id, name, self.now, &mut out);
+        self.carry_out(out);
     }
 
     /// Removes all objects of an owner.
@@ -81,6 +99,14 @@ impl Control {
             "/ipv6/address" => intent.put(id, Wanted::Address6(None), touched),
             "/ip/route" => pending.routes4.push((id, intent.routes4.remove(&id))),
             "/ipv6/route" => pending.routes6.push((id, intent.routes6.remove(&id))),
+            "/interface/list/member" => intent.put(id, Wanted::Member(None), touched),
+            "/ip/arp" => intent.put(id, Wanted::Neighbour4(None), touched),
+            "/ipv6/neighbor" => intent.put(id, Wanted::Neighbour6(None), touched),
+            "/ip/firewall/address-list" | "/ipv6/firewall/address-list" => {
+                self.firewall.remove_entry(id);
+            }
+            "/queue/simple" => self.set_dynamic_queue(id, None),
+            "/ip/dns/static" => self.set_dynamic_name(id, None),
             path if self.firewall.desk(path).is_some() => self.firewall.unmake(path, id),
             _ => intent.put(id, Wanted::Interface(None), touched),
         }

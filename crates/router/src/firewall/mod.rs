@@ -12,6 +12,7 @@
 mod addresses;
 mod assembly;
 mod chip;
+mod dynamic;
 pub(crate) mod hosts;
 mod invalid;
 mod jumps;
@@ -45,6 +46,7 @@ use menu::{Change, Changes, Id, Item, Store, Value};
 use crate::compile::Layout;
 use crate::intent::{Intent, ItemId, Name};
 use addresses::Entries;
+use dynamic::DynamicEntries;
 use resolve::World;
 use rule::Rule;
 use sets::{Difference, Sets};
@@ -83,6 +85,7 @@ pub struct Firewall {
     sets: Sets,
     reclassified: BTreeSet<InterfaceId>,
     entries: [Entries; 2],
+    dynamic: DynamicEntries,
     patterns: BTreeMap<Name, Layer7>,
     /// Messages for users.
     complaints: Vec<String>,
@@ -112,6 +115,7 @@ impl Firewall {
             sets: Sets::default(),
             reclassified: BTreeSet::new(),
             entries: Default::default(),
+            dynamic: DynamicEntries::default(),
             patterns: BTreeMap::new(),
             complaints: Vec::new(),
             tracking: Tracking::default(),
@@ -436,16 +440,6 @@ impl Firewall {
     /// Whether an address is a configured entry of a list.
     pub(crate) fn is_single(&self, ipv6: bool, list: &str, address: u128) -> bool {
         self.entries[usize::from(ipv6)].is_single(list, address)
-    }
-
-    /// Adds an address of a host name to a list, or removes it.
-    pub(crate) fn enter_named(&mut self, ipv6: bool, list: &Name, address: u128, comes: bool) {
-        if let Some(list) = self.shared.lists[usize::from(ipv6)].list(list) {
-            match comes {
-                true => _ = list.enter_named(address),
-                false => _ = list.remove_named(address),
-            }
-        }
     }
 
     /// Adds an address to a list until a time.

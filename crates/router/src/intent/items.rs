@@ -15,6 +15,11 @@ pub trait Indexed {
 
     /// The interface that it depends on; for a port, the device.
     fn stands_on(&self) -> Option<&Name>;
+
+    /// Key among the items of that interface: the address of a neighbour.
+    fn address(&self) -> u128 {
+        0
+    }
 }
 
 /// The items of one kind.
@@ -22,7 +27,8 @@ pub trait Indexed {
 pub struct Items<T> {
     items: BTreeMap<ItemId, T>,
     named: BTreeMap<Name, BTreeSet<ItemId>>,
-    on: BTreeMap<Name, BTreeSet<ItemId>>,
+    /// By interface: the items on it, by their keys.
+    on: BTreeMap<Name, BTreeSet<(u128, ItemId)>>,
 }
 
 impl<T> Default for Items<T> {
@@ -49,7 +55,7 @@ impl<T: Indexed> Items<T> {
         let before = match value {
             Some(value) => {
                 enter(&mut self.named, value.name(), item);
-                enter(&mut self.on, value.stands_on(), item);
+                enter(&mut self.on, value.stands_on(), (value.address(), item));
                 self.items.insert(item, value)
             }
             None => self.items.remove(&item),
@@ -59,8 +65,9 @@ impl<T: Indexed> Items<T> {
         if new.and_then(T::name) != old.name() {
             leave(&mut self.named, old.name(), item);
         }
-        if new.and_then(T::stands_on) != old.stands_on() {
-            leave(&mut self.on, old.stands_on(), item);
+        let entry = |value: &T| (value.stands_on().cloned(), value.address());
+        if new.map(entry) != Some(entry(old)) {
+            leave(&mut self.on, old.stands_on(), (old.address(), item));
         }
         before
     }
@@ -70,10 +77,18 @@ impl<T: Indexed> Items<T> {
         self.named.get(name)?.first().copied()
     }
 
-    /// Returns the items that depend on the interface or device with this name, in order.
+    /// Returns the items that depend on the interface or device with this name, by key and item.
     pub fn on(&self, name: &str) -> impl Iterator<Item = (ItemId, &T)> {
         let items = self.on.get(name).into_iter().flatten();
-        items.filter_map(|item| Some((*item, self.items.get(item)?)))
+        items.filter_map(|(_, item)| Some((*item, self.items.get(item)?)))
+    }
+
+    /// Returns the items on an interface that have this key, in order.
+    pub fn at(&self, name: &str, address: u128) -> impl Iterator<Item = (ItemId, &T)> {
+        let range = (address, ItemId::MIN)..=(address, ItemId::MAX);
+        let items =
+            { self.on.get(name).into_iter() }.flat_map(move |items| items.range(range.clone()));
+        items.filter_map(|(_, item)| Some((*item, self.items.get(item)?)))
     }
 
     /// Returns the names of all interfaces and devices that items depend on.
@@ -82,13 +97,13 @@ impl<T: Indexed> Items<T> {
     }
 }
 
-fn enter(index: &mut BTreeMap<Name, BTreeSet<ItemId>>, name: Option<&Name>, item: ItemId) {
+fn enter<K: Ord>(index: &mut BTreeMap<Name, BTreeSet<K>>, name: Option<&Name>, item: K) {
     if let Some(name) = name {
         index.entry(name.clone()).or_default().insert(item);
     }
 }
 
-fn leave(index: &mut BTreeMap<Name, BTreeSet<ItemId>>, name: Option<&Name>, item: ItemId) {
+fn leave<K: Ord>(index: &mut BTreeMap<Name, BTreeSet<K>>, name: Option<&Name>, item: K) {
     if let Some(name) = name
         && let Some(items) = index.get_mut(name)
     {
@@ -123,7 +138,7 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Debug, PartialEq, Eq)]
-    struct Thing(Name, Name);
+    struct Thing(Name, Name, u128);
 
     impl Indexed for Thing {
         fn name(&self) -> Option<&Name> {
@@ -133,11 +148,15 @@ mod tests {
         fn stands_on(&self) -> Option<&Name> {
             Some(&self.1)
         }
+
+        fn address(&self) -> u128 {
+            self.2
+        }
     }
 
     #[test]
     fn indexes_follow_their_items_and_keep_nothing_of_those_that_went() {
-        let thing = |name: &str, on: &str| Some(Thing(name.into(), on.into()));
+        let thing = |name: &str, on: &str| Some(Thing(name.into(), on.into(), 0));
         let mut items = Items::default();
         items.set(1, thing("a", "x"));
         items.set(2, thing("a", "y"));
@@ -150,6 +169,28 @@ mod tests {
         assert_eq!(on, [1, 2]);
         items.set(1, None);
         items.set(2, None);
+        assert_eq!(items, Items::default());
+    }
+
+    #[test]
+    fn items_of_an_interface_are_found_by_address() {
+        let thing = |address| Some(Thing("a".into(), "x".into(), address));
+        let mut items = Items::default();
+        for (item, address) in [(1, 7), (2, 8), (3, 7)] {
+            items.set(item, thing(address));
+        }
+        let at = |items: &Items<Thing>, address| {
+            items
+                .at("x", address)
+                .map(|(item, _)| item)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!((at(&items, 7), at(&items, 8)), (vec![1, 3], vec![2]));
+        items.set(1, thing(8));
+        assert_eq!((at(&items, 7), at(&items, 8)), (vec![3], vec![1, 2]));
+        for item in [1, 2, 3] {
+            items.set(item, None);
+        }
         assert_eq!(items, Items::default());
     }
 }

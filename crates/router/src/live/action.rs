@@ -29,13 +29,22 @@ impl Control {
             return done;
         }
         match (call.menu.path, call.command) {
-            ("/ip/arp", "remove") => self.forget4(call.items),
-            ("/ipv6/neighbor", "remove") => self.forget6(call.items),
+            ("/ip/arp", "remove") => self.forget_rows(call.items, Self::forget4),
+            ("/ipv6/neighbor", "remove") => self.forget_rows(call.items, Self::forget6),
             ("/ip/firewall/connection" | "/ipv6/firewall/connection", "remove") => {
                 self.forget_connections(call.items)
             }
-            ("/ip/firewall/address-list", "remove") => self.forget_addresses(false, call.items),
-            ("/ipv6/firewall/address-list", "remove") => self.forget_addresses(true, call.items),
+            ("/ip/firewall/address-list", "remove") => self
+                .forget_rows(call.items, |control, items| {
+                    control.forget_addresses(false, items)
+                }),
+            ("/ipv6/firewall/address-list", "remove") => self
+                .forget_rows(call.items, |control, items| {
+                    control.forget_addresses(true, items)
+                }),
+            (_, "set") if call.items.iter().any(|id| self.objects.get(id.0).is_some()) => {
+                Err(Reason::failure(UNCHANGEABLE))
+            }
             ("/ip/firewall/address-list", "set") => self.change_timeouts(false, call),
             ("/ipv6/firewall/address-list", "set") => self.change_timeouts(true, call),
             (path, "reset-counters" | "reset-counters-all") if is_about(path) => {
@@ -78,6 +87,21 @@ impl Control {
         row.set("installed-version", self.version());
         row.set("latest-version", self.version());
         row.set("status", Value::text("System is already up to date"));
+    }
+
+    /// Removes dynamic rows of a menu that has learnt rows besides objects. `forget` removes the learnt ones.
+    ///
+    /// # Errors
+    /// Fails if an object is not removable; the other rows are removed nevertheless.
+    fn forget_rows(
+        &mut self,
+        items: &[Id],
+        forget: impl FnOnce(&mut Self, &[Id]) -> Result<Reply, Reason>,
+    ) -> Result<Reply, Reason> {
+        let is_object = |id: &&Id| self.objects.get(id.0).is_some();
+        let (objects, learnt): (Vec<Id>, Vec<Id>) = { items.iter() }.partition(is_object);
+        forget(self, &learnt)?;
+        self.remove_objects(&objects)
     }
 
     fn forget4(&mut self, items: &[Id]) -> Result<Reply, Reason> {

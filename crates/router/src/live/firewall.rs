@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 use dataplane::counters::Traffic;
 use dataplane::rule::{Added, List};
 use frame::shortcut::{Handler, LaneSelector};
-use ipnet::IpNet;
 use machine::{Duration, Instant};
 use menu::{Call, Id, Menu, Reason, Reply, Row, RowFilter, Store, Value};
 
 use super::action::UNCHANGEABLE;
+use super::object::list_address;
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 use crate::firewall::helper_of;
@@ -164,11 +164,7 @@ impl Control {
         };
         row.set("comment", Value::text(host.entry.host.clone()));
         row.set("list", Value::text(&*host.entry.list));
-        let address = match host.address {
-            IpAddr::V4(_) => Value::Address(host.address),
-            IpAddr::V6(_) => Value::Prefix(IpNet::from(host.address)),
-        };
-        row.set("address", address);
+        row.set("address", list_address(host.address));
         row.set("creation-time", Value::text(self.date_of(host.known.since)));
         row.set("timeout", self.left_until(host.known.end));
         row.flag("dynamic", true);
@@ -182,10 +178,10 @@ impl Control {
         };
         row.set("list", Value::text(name));
         let address = match ipv6 {
-            true => Value::Prefix(IpNet::from(IpAddr::V6(Ipv6Addr::from(added.address)))),
-            false => Value::Address(Ipv4Addr::from(added.address as u32).into()),
+            true => IpAddr::V6(Ipv6Addr::from(added.address)),
+            false => IpAddr::V4(Ipv4Addr::from(added.address as u32)),
         };
-        row.set("address", address);
+        row.set("address", list_address(address));
         row.set("creation-time", Value::text(self.date_of(added.since)));
         if let Some(expiry) = added.expiry {
             row.set("timeout", self.left_until(expiry));

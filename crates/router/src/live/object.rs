@@ -10,7 +10,7 @@ use menu::{
 
 use super::{give, number};
 use crate::drive::Control;
-use crate::intent::{Gateway, ItemId, Route};
+use crate::intent::{Gateway, ItemId, Neighbour, Route};
 use crate::object::{Object, What};
 use crate::rib::{Family, Net};
 
@@ -122,6 +122,22 @@ impl Control {
                 self.annotate_route6(Id(id), row);
                 row.flag("static", false);
             }
+            "/interface/list/member" => {
+                let member = intent.members.get(&id)?;
+                row.set("list", Value::Reference((&*member.list).into()));
+                row.set("interface", Value::Reference((&*member.interface).into()));
+                row.flag("disabled", member.disabled);
+            }
+            "/ip/arp" => self.neighbour_object(intent.neighbours4.get(&id)?, row),
+            "/ipv6/neighbor" => self.neighbour_object(intent.neighbours6.get(&id)?, row),
+            "/ip/firewall/address-list" | "/ipv6/firewall/address-list" => {
+                let (entry, since) = self.firewall.dynamic_entry(id)?;
+                row.set("list", Value::text(&*entry.list));
+                row.set("address", list_address(entry.address));
+                row.set("creation-time", Value::text(self.date_of(*since)));
+            }
+            "/queue/simple" => self.features.queues.dynamic_row(id, row)?,
+            "/ip/dns/static" => self.features.dns.dynamic_row(id, row)?,
             // The cells of a rule are its properties.
             path if self.firewall.desk(path).is_some() => {
                 self.annotate_rule_of(store, object.menu, Id(id), row);
@@ -134,6 +150,31 @@ impl Control {
             }
         }
         Some(())
+    }
+}
+
+impl Control {
+    /// Fills in the row of a neighbour in the intent.
+    fn neighbour_object<F: Family>(&self, neighbour: &Neighbour<F>, row: &mut Row) {
+        row.set("address", Value::Address(address::<F>(neighbour.addr)));
+        if let Some(mac) = neighbour.mac {
+            row.set("mac-address", Value::Mac(mac.0));
+        }
+        row.set(
+            "interface",
+            Value::Reference((&*neighbour.interface).into()),
+        );
+        row.set("published", Value::Bool(neighbour.published));
+        row.flag("disabled", neighbour.disabled);
+        self.annotate_static(row);
+    }
+}
+
+/// Converts the address of a dynamic list entry into a value, as RouterOS shows it.
+pub(super) fn list_address(address: IpAddr) -> Value {
+    match address {
+        IpAddr::V4(_) => Value::Address(address),
+        IpAddr::V6(_) => Value::Prefix(IpNet::from(address)),
     }
 }
 

@@ -1,12 +1,16 @@
-//! Dynamic objects: interfaces, addresses, routes and rules that the router creates, shown with flag `D`.
+//! Dynamic objects that the router creates, shown with flag `D`: interfaces and members of their lists, addresses,
+//! routes, neighbours, firewall rules, entries of address lists, simple queues and names.
 //!
 //! An object has an id, a menu and an owner. Its id is above the ids of all items and is never reused, so tables that
 //! are keyed by items (interface numbers, routes) also hold objects. An owner is a feature with a number, such as a
 //! session's number; removing an owner removes all of its objects, at a cost that depends on their number only.
 //!
-//! Interfaces, addresses and routes of features stand in the intent under their ids, among the configured ones; rules
-//! stand in the firewall, before the configured ones. For connected routes and link-local addresses, which follow from
+//! Interfaces, list members, addresses, neighbours and routes of features stand in the intent under their ids, among
+//! the configured ones; rules stand in the firewall, before the configured ones; entries of address lists, queues and
+//! names stand with the configured ones of their menu. For connected routes and link-local addresses, which follow from
 //! interfaces and addresses, the registry holds a reference.
+
+mod made;
 
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,14 +19,16 @@ use frame::InterfaceId;
 use menu::Value;
 
 use crate::compile::address::OfferKey;
-use crate::intent::{Address4, Address6, Interface, ItemId, Route};
+use crate::intent::ItemId;
 use crate::rib::{V4, V6};
+
+pub use made::{DynamicName, DynamicQueue, ListEntry, Made, QueueTarget};
 
 /// First id of dynamic objects.
 pub const DYNAMIC: u64 = 1 << 63;
 
-/// Maximum number of objects: two addresses and two routes for each interface.
-const MOST: usize = 5 << 20;
+/// Maximum number of objects: for each of a million interfaces two addresses, two routes, and three others.
+const MOST: usize = 8 << 20;
 
 /// Creator of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,36 +37,6 @@ pub struct Owner {
     pub feature: &'static str,
     /// Number chosen by the feature: of a session, of a lease.
     pub number: u64,
-}
-
-/// An object that a feature creates.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Made {
-    /// An interface, in the menu of its kind.
-    Interface(&'static str, Interface),
-    /// An IPv4 address of an interface.
-    Address4(Address4),
-    /// An IPv6 address of an interface.
-    Address6(Address6),
-    /// An IPv4 route.
-    Route4(Route<V4>),
-    /// An IPv6 route.
-    Route6(Route<V6>),
-    /// A rule before the configured rules of this menu. The object's cells are its properties.
-    Rule(&'static str),
-}
-
-impl Made {
-    /// Returns the menu that shows the object.
-    pub const fn menu(&self) -> &'static str {
-        match self {
-            Self::Interface(menu, _) | Self::Rule(menu) => menu,
-            Self::Address4(_) => "/ip/address",
-            Self::Address6(_) => "/ipv6/address",
-            Self::Route4(_) => "/ip/route",
-            Self::Route6(_) => "/ipv6/route",
-        }
-    }
 }
 
 /// Content of an object.

@@ -1,4 +1,4 @@
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use dataplane::ipsec::{Action, Policies, Policy, Selector};
@@ -6,15 +6,17 @@ use dataplane::snapshot::Prefix;
 use frame::InterfaceId;
 use machine::Duration;
 use menu::Value;
+use queue::Limits;
 use script::Session;
 use service::neighbour::Mode;
+use wire::Mac;
 
 use crate::Instance;
 use crate::drive::{Control, Setup};
 use crate::feature::{Effect, Effects, NewObject};
-use crate::intent::{Address4, Class, Gateway, Interface, Route};
+use crate::intent::{Address4, Class, Gateway, Interface, Member, Neighbour, Route};
 use crate::kind::PointToPoint;
-use crate::object::{Made, Owner};
+use crate::object::{DynamicName, DynamicQueue, ListEntry, Made, Owner, QueueTarget};
 use crate::rib::{Check, Net};
 
 const MENU: &str = "/interface/pppoe-server";
@@ -297,4 +299,215 @@ fn removed_owners_release_their_memory_and_slots() {
     );
     assert_eq!(control.v4.rib.len(), 0);
     assert_eq!(control.v4.rib.lines().in_use(), 0);
+}
+
+/// Objects that a session adds besides its interface: one of each other kind.
+fn of_session(number: u64) -> Vec<Made> {
+    let host = Ipv4Addr::from(0x0a80_0000 + number as u32);
+    let host6 = Ipv6Addr::from(0x2001_0db8 << 96 | u128::from(number));
+    let entry = |address: IpAddr| {
+        Made::ListEntry(ListEntry {
+            list: "clients".into(),
+            address,
+        })
+    };
+    let limits = |max_limit| Limits {
+        max_limit,
+        bucket: 100,
+        priority: 8,
+        ..Limits::default()
+    };
+    vec![
+        Made::Member(Member {
+            list: "inside".into(),
+            interface: name(number).into(),
+            disabled: false,
+        }),
+        Made::Neighbour4(Neighbour {
+            addr: host,
+            interface: "ether1".into(),
+            mac: Some(Mac([2, 0, 0, 0, 9, number as u8])),
+            published: false,
+            disabled: false,
+        }),
+        Made::Neighbour6(Neighbour {
+            addr: host6,
+            interface: "ether1".into(),
+            mac: Some(Mac([2, 0, 0, 0, 9, number as u8])),
+            published: false,
+            disabled: false,
+        }),
+        entry(host.into()),
+        entry(host6.into()),
+        Made::Queue(Box::new(DynamicQueue {
+            name: format!("<{}>", name(number)).into(),
+            target: QueueTarget::Interface(name(number).into()),
+            limits: [limits(2_000_000), limits(8_000_000)],
+            kinds: [None, None],
+            parent: None,
+            first: false,
+        })),
+        Made::Name(DynamicName {
+            name: format!("{}.example", name(number)).into(),
+            address: host.into(),
+        }),
+    ]
+}
+
+/// Menus, and conditions that the object of session 1 meets there.
+const ROWS: [(&str, &str); 7] = [
+    (
+        "/interface/list/member",
+        "dynamic list=inside interface=null1",
+    ),
+    (
+        "/ip/arp",
+        "dynamic complete address=10.128.0.1 status=permanent",
+    ),
+    ("/ipv6/neighbor", "dynamic address=2001:db8::1"),
+    (
+        "/ip/firewall/address-list",
+        "dynamic list=clients address=10.128.0.1",
+    ),
+    (
+        "/ipv6/firewall/address-list",
+        "dynamic address=2001:db8::1/128",
+    ),
+    ("/queue/simple", "dynamic !invalid name=\"<null1>\""),
+    (
+        "/ip/dns/static",
+        "dynamic name=null1.example address=10.128.0.1",
+    ),
+];
+
+#[test]
+fn a_session_has_objects_of_each_kind_and_all_go_with_it() {
+    let mut router = Router::new();
+    for line in [
+        "/interface/list/add name=inside",
+        "/ip/firewall/filter/add chain=forward action=accept in-interface-list=inside",
+        "/ip/address/add address=10.128.0.254/24 interface=ether1",
+    ] {
+        router.run(line).expect("it is taken");
+    }
+    for number in [1, 2] {
+        router.come(number);
+        let mut out = Effects::default();
+        for made in of_session(number) {
+            out.object(session(number), made);
+        }
+        router.control().carry_out(out);
+    }
+    for (menu, test) in ROWS {
+        assert_eq!(router.count(menu, test), "1", "{menu} {test}");
+        let refused = router.run(&format!("{menu}/remove [find where {test}]"));
+        let why = refused.expect_err("it is the feature's");
+        assert!(why.contains("can not remove dynamic"), "{menu}: {why}");
+        assert_eq!(router.count(menu, test), "1", "{menu} {test}");
+    }
+    let queues = { router.run("/queue/simple/print detail without-paging") }.expect("rows");
+    assert!(
+        queues.contains("target=null1") && queues.contains("max-limit=2M/8M"),
+        "{queues}"
+    );
+    let shown = router
+        .run("/interface/list/member/print without-paging")
+        .expect("rows");
+    assert!(
+        shown
+            .lines()
+            .any(|line| line.contains(" D ") && line.contains("null1")),
+        "{shown}"
+    );
+
+    router.go(1);
+    for (menu, test) in ROWS {
+        assert_eq!(router.count(menu, test), "0", "{menu} {test}");
+        assert_eq!(router.count(menu, "dynamic"), "1", "{menu}");
+    }
+    router.go(2);
+    assert_eq!(router.control().objects.len(), 1, "the connected route");
+}
+
+#[test]
+fn workers_know_the_objects_of_a_session() {
+    let mut router = Router::new();
+    for line in [
+        "/interface/list/add name=inside",
+        "/ip/firewall/filter/add chain=forward action=accept in-interface-list=inside",
+        "/ip/address/add address=10.128.0.254/24 interface=ether1",
+    ] {
+        router.run(line).expect("it is taken");
+    }
+    router.come(1);
+    let mut out = Effects::default();
+    for made in of_session(1) {
+        out.object(session(1), made);
+    }
+    router.control().carry_out(out);
+
+    let id = router.id("null1").expect("it is laid out");
+    // The class of the interface belongs to the list that the rule names.
+    let known = router.control().firewall.known(id);
+    assert!(known.iter().any(|list| &**list == "inside"));
+    let list = |router: &mut Router| {
+        let mut lists = router.control().firewall.address_lists(false);
+        let found = lists.find(|(name, _)| &***name == "clients");
+        found.expect("a list").1.clone()
+    };
+    let list = list(&mut router);
+    let host = u128::from(u32::from(Ipv4Addr::new(10, 128, 0, 1)));
+    let now = router.control().now;
+    assert!(list.has(host, now));
+    let ether1 = router.id("ether1").expect("a port");
+    let resolved = |router: &mut Router| {
+        let machine = router
+            .control()
+            .v4
+            .machines
+            .get(&ether1)
+            .expect("a machine");
+        let mut rows = machine.rows(None);
+        let row = rows.find(|row| row.address == Ipv4Addr::new(10, 128, 0, 1));
+        row.and_then(|row| row.mac)
+    };
+    assert_eq!(resolved(&mut router), Some(Mac([2, 0, 0, 0, 9, 1])));
+
+    // A configured entry comes first, and the object's returns behind it.
+    let arp = "/ip/arp/add address=10.128.0.1 interface=ether1 mac-address=02:00:00:00:00:77";
+    router.run(arp).expect("it is taken");
+    assert_eq!(resolved(&mut router), Some(Mac([2, 0, 0, 0, 0, 0x77])));
+    router
+        .run("/ip/arp/remove [find !dynamic]")
+        .expect("it goes");
+    assert_eq!(resolved(&mut router), Some(Mac([2, 0, 0, 0, 9, 1])));
+
+    router.go(1);
+    assert_eq!(resolved(&mut router), None);
+    assert!(!list.has(host, now));
+}
+
+#[test]
+fn an_address_stays_in_a_list_until_its_last_entry_goes() {
+    let mut router = Router::new();
+    let address = Ipv4Addr::new(192, 0, 2, 9);
+    for number in [1, 2] {
+        let mut out = Effects::default();
+        let entry = ListEntry {
+            list: "clients".into(),
+            address: address.into(),
+        };
+        out.object(session(number), Made::ListEntry(entry));
+        router.control().carry_out(out);
+    }
+    let has = |router: &mut Router| {
+        let control = router.control();
+        let mut lists = control.firewall.address_lists(false);
+        lists.any(|(_, list)| list.has(u32::from(address).into(), control.now))
+    };
+    assert!(has(&mut router));
+    router.go(1);
+    assert!(has(&mut router));
+    router.go(2);
+    assert!(!has(&mut router));
 }

@@ -1,36 +1,49 @@
-//! Side effects of a lease: an ARP entry, address list entries, a queue, a DNS name and the lease
-//! script.
+//! Objects of a lease (an ARP entry, address list entries, a queue and a DNS name), and the lease script.
 
 use core::fmt::Write as _;
-use core::net::Ipv4Addr;
-use std::sync::Arc;
+use core::net::{IpAddr, Ipv4Addr};
+use std::collections::BTreeSet;
 
-use frame::InterfaceId;
-use menu::Item;
+use ipnet::IpNet;
+use menu::{Item, Value};
 use queue::Limits;
 use service::dhcp::server::{DYNAMIC, Lease, State};
 use wire::Mac;
 
-use super::{DhcpServers, Effect, Effects, items};
-use crate::feature::LeaseChange;
-use crate::feature::queue::LeaseQueue;
-use crate::intent::{ItemId, Name};
+use super::{DhcpServers, Effect, Effects, One, items};
+use crate::feature::NewObject;
+use crate::feature::queue::parse_limits;
+use crate::intent::{ItemId, Name, Neighbour};
+use crate::object::{DynamicName, DynamicQueue, ListEntry, Made, Owner, QueueTarget};
+use crate::rib::V4;
 
-/// Side effects of one bound lease.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct With {
-    pub(super) address: Ipv4Addr,
-    pub(super) mac: Mac,
-    /// Interface of the ARP entry.
-    pub(super) arp: Option<Name>,
-    pub(super) lists: Vec<Name>,
-    pub(super) queue: Option<LeaseQueue>,
-    /// DNS name of the client.
-    pub(super) dns: Option<Arc<str>>,
+/// Objects of one bound lease, by [`PARTS`].
+pub(super) type LeaseObjects = [Vec<NewObject>; PARTS.len()];
+
+/// Owners of the objects of a lease, so that the change of one part leaves the others in place.
+const PARTS: [&str; 4] = [
+    "dhcp-server arp",
+    "dhcp-server address-lists",
+    "dhcp-server queue",
+    "dhcp-server dns",
+];
+
+/// Returns objects of a lease, with the cells of their rows.
+fn objects(owner: Owner, made: impl IntoIterator<Item = Made>) -> Vec<NewObject> {
+    let object = |made| NewObject {
+        owner,
+        cells: match made {
+            Made::Neighbour4(_) => vec![("dhcp", Value::Bool(true))],
+            _ => Vec::new(),
+        },
+        made,
+        removable: false,
+    };
+    made.into_iter().map(object).collect()
 }
 
 /// Returns the DNS name of a client in a domain, or `None` if its host name is no valid label.
-fn dns_name(host: &str, domain: &str) -> Option<Arc<str>> {
+fn dns_name(host: &str, domain: &str) -> Option<Name> {
     let label = host.split('.').next().unwrap_or_default();
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let is_label = !label.is_empty() && label.len() <= 63 && label.chars().all(fits);
@@ -52,7 +65,7 @@ impl QueueTerms {
         let name =
             |property| items::name(item, property).filter(|name| !matches!(&**name, "" | "none"));
         Some(Self {
-            limits: LeaseQueue::limits(item.text("rate-limit"))?,
+            limits: parse_limits(item.text("rate-limit"))?,
             parent: name("parent-queue"),
             kind: name("queue-type"),
             first: item.text("insert-queue-before") == "first",
@@ -71,12 +84,12 @@ impl DhcpServers {
 
     /// Handles the end of a lease.
     pub(super) fn ends(&mut self, lease: &Lease, out: &mut Effects) {
-        let with = self.with.remove(&lease.id);
-        self.change(lease.id, with.as_ref(), None, out);
+        let before = self.with.remove(&lease.id).unwrap_or_default();
+        Self::change(lease.id, &before, &LeaseObjects::default(), out);
         self.run_script(lease, false, out);
     }
 
-    /// Updates the side effects of a server's leases after the server changed.
+    /// Updates the objects of a server's leases after the server changed.
     pub(super) fn refresh(&mut self, server: ItemId, out: &mut Effects) {
         let of_it = self.with.keys().copied();
         let of_it = of_it.filter(|id| {
@@ -87,101 +100,88 @@ impl DhcpServers {
         of_it.into_iter().for_each(|id| self.renew(id, out));
     }
 
-    /// Updates the side effects of a lease.
+    /// Updates the objects of a lease.
     pub(super) fn renew(&mut self, id: u64, out: &mut Effects) {
-        let before = self.with.remove(&id);
-        let now = self.machine.lease(id).and_then(|lease| self.wanted(lease));
-        self.change(id, before.as_ref(), now.as_ref(), out);
-        self.with.extend(now.map(|now| (id, now)));
+        let before = self.with.remove(&id).unwrap_or_default();
+        let lease = self.machine.lease(id);
+        let now = lease.map(|lease| self.wanted(lease)).unwrap_or_default();
+        Self::change(id, &before, &now, out);
+        if lease.is_some_and(|lease| lease.state == State::Bound) {
+            self.with.insert(id, now);
+        }
     }
 
-    fn wanted(&self, lease: &Lease) -> Option<With> {
+    /// Returns the objects of a lease; none of a lease that is not bound.
+    fn wanted(&self, lease: &Lease) -> LeaseObjects {
+        let none = LeaseObjects::default();
         if lease.state != State::Bound {
-            return None;
+            return none;
         }
-        let one = self.all.get(&lease.server?)?;
+        let server = lease.server.and_then(|server| self.all.get(&server));
+        let (Some(server), Some(address)) = (server, lease.address) else {
+            return none;
+        };
+        let arp = self.neighbour(lease, server, address);
         let own = (lease.id & DYNAMIC == 0)
             .then(|| self.lists.get(&lease.id))
             .flatten();
-        let is_neighbour = one.add_arp && one.relay.is_none() && lease.client.mac != Mac::ZERO;
-        let mut lists = own
-            .filter(|own| !own.is_empty())
-            .unwrap_or(&one.lists)
-            .clone();
-        lists.sort();
-        lists.dedup();
-        let address = lease.address?;
-        let terms = self.queues.get(&lease.id);
-        let queue = terms.map(|terms| LeaseQueue {
+        let lists = own.filter(|own| !own.is_empty()).unwrap_or(&server.lists);
+        let lists: BTreeSet<_> = lists.iter().cloned().collect();
+        let entry = |list| {
+            let address = address.into();
+            Made::ListEntry(ListEntry { list, address })
+        };
+        let queue = self.queues.get(&lease.id).map(|terms| DynamicQueue {
             // RouterOS: the name contains the client's address.
             name: format!("dhcp-ds<{}>", lease.client.mac).into(),
-            target: address,
+            target: QueueTarget::Network(IpNet::from(IpAddr::V4(address))),
             limits: terms.limits,
+            kinds: [terms.kind.clone(), terms.kind.clone()],
             parent: terms.parent.clone(),
-            kind: terms.kind.clone(),
             first: terms.first,
         });
-        let dns = one.dns.as_ref();
-        Some(With {
-            dns: dns.and_then(|domain| dns_name(&lease.client.host_name, domain)),
-            queue,
-            address,
-            mac: lease.client.mac,
-            arp: is_neighbour.then(|| one.interface.clone()),
-            lists,
+        let domain = server.dns.as_ref();
+        let name = domain.and_then(|domain| dns_name(&lease.client.host_name, domain));
+        let name = name.map(|name| DynamicName {
+            name,
+            address: address.into(),
+        });
+        let number = lease.id;
+        let [of_arp, of_lists, of_queue, of_dns] = PARTS.map(|feature| Owner { feature, number });
+        [
+            objects(of_arp, arp.map(Made::Neighbour4)),
+            objects(of_lists, lists.into_iter().map(entry)),
+            objects(of_queue, queue.map(|queue| Made::Queue(Box::new(queue)))),
+            objects(of_dns, name.map(Made::Name)),
+        ]
+    }
+
+    /// Returns the ARP entry of a lease, if its server adds them.
+    fn neighbour(&self, lease: &Lease, server: &One, addr: Ipv4Addr) -> Option<Neighbour<V4>> {
+        let is_neighbour = server.relay.is_none() && lease.client.mac != Mac::ZERO;
+        (server.add_arp && is_neighbour).then(|| Neighbour {
+            addr,
+            interface: server.interface.clone(),
+            mac: Some(lease.client.mac),
+            published: false,
+            disabled: false,
         })
     }
 
-    /// Replaces the side effects of a lease.
-    fn change(&self, id: u64, before: Option<&With>, now: Option<&With>, out: &mut Effects) {
-        if before == now {
-            return;
-        }
-        let name =
-            |with: Option<&With>| with.and_then(|with| Some((with.dns.clone()?, with.address)));
-        if name(before) != name(now) {
-            out.push(Effect::OfLease(id, LeaseChange::Name(name(now))));
-        }
-        let queue = |with: Option<&With>| with.and_then(|with| with.queue.clone());
-        if queue(before) != queue(now) {
-            let queue = queue(now).map(Box::new);
-            out.push(Effect::OfLease(id, LeaseChange::Queue(queue)));
-        }
-        for (with, comes) in [(before, false), (now, true)] {
-            let Some(with) = with else { continue };
-            for list in &with.lists {
-                out.push(Effect::ListEntry {
-                    ipv6: false,
-                    list: list.clone(),
-                    address: with.address.to_bits().into(),
-                    comes,
-                });
+    /// Replaces the parts of a lease's objects that changed.
+    fn change(id: u64, before: &LeaseObjects, now: &LeaseObjects, out: &mut Effects) {
+        for ((feature, before), now) in PARTS.into_iter().zip(before).zip(now) {
+            if before == now {
+                continue;
             }
-            let interface = with.arp.as_ref().and_then(|name| self.named.get(name));
-            if let Some(interface) = interface {
-                out.push(Effect::Arp(
-                    *interface,
-                    with.address,
-                    comes.then_some(with.mac),
-                ));
+            if !before.is_empty() {
+                out.push(Effect::Gone(Owner {
+                    feature,
+                    number: id,
+                }));
             }
-        }
-    }
-
-    /// Restores the ARP entries of an interface, whose neighbour table may have been cleared.
-    pub(super) fn tell_arp(&self, interface: InterfaceId, out: &mut Effects) {
-        let Some(link) = self.links.get(&interface) else {
-            return;
-        };
-        let servers = (link.name.clone(), 0)..=(link.name.clone(), ItemId::MAX);
-        let adds = |id: &ItemId| self.all.get(id).is_some_and(|one| one.add_arp);
-        if !{ self.on.range(servers) }.any(|(_, id)| adds(id)) {
-            return;
-        }
-        for with in self.with.values() {
-            if with.arp.as_ref() == Some(&link.name) {
-                out.push(Effect::Arp(interface, with.address, Some(with.mac)));
-            }
+            let objects = now.iter().cloned().map(Box::new);
+            objects.for_each(|object| out.push(Effect::Object(object)));
         }
     }
 

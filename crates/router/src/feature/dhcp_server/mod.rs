@@ -42,8 +42,6 @@ const OPTIONS: &str = "/ip/dhcp-server/option";
 const SETS: &str = "/ip/dhcp-server/option/sets";
 const MATCHERS: &str = "/ip/dhcp-server/matcher";
 const CONFIG: &str = "/ip/dhcp-server/config";
-const ARP: &str = "/ip/arp";
-const LISTS: &str = "/ip/firewall/address-list";
 const DNS: &str = "/ip/dns";
 const NTP: &str = "/system/ntp/client";
 /// Service of UDP port 67, shared by servers and relay agents.
@@ -84,7 +82,7 @@ pub(crate) struct DhcpServers {
     /// Queue settings of static leases.
     queues: BTreeMap<ItemId, follow::QueueTerms>,
     /// Side effects of each bound lease: names, address list entries, queues.
-    with: BTreeMap<u64, follow::With>,
+    with: BTreeMap<u64, follow::LeaseObjects>,
     /// Leases with unwritten records, and the answers to send after the next write.
     changed: BTreeSet<u64>,
     waiting: Vec<Outgoing>,
@@ -287,8 +285,6 @@ impl Feature for DhcpServers {
             MATCHERS,
             CONFIG,
             pool::MENU,
-            ARP,
-            LISTS,
             DNS,
             NTP,
         ]
@@ -364,8 +360,6 @@ impl Feature for DhcpServers {
     ) -> ControlFlow<()> {
         match menu.path {
             LEASES => self.lease_rows(filter, each),
-            ARP => self.arp_rows(filter, each),
-            LISTS => self.list_rows(filter, each),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -450,12 +444,7 @@ impl Feature for DhcpServers {
         }
     }
 
-    fn lay_out(
-        &mut self,
-        others: &BTreeSet<InterfaceId>,
-        running: &Running<'_>,
-        out: &mut Effects,
-    ) {
+    fn lay_out(&mut self, others: &BTreeSet<InterfaceId>, running: &Running<'_>, _: &mut Effects) {
         for id in others {
             if let Some(link) = self.links.remove(id)
                 && self.named.get(&link.name) == Some(id)
@@ -475,7 +464,6 @@ impl Feature for DhcpServers {
             };
             self.named.insert(link.name.clone(), *id);
             self.links.insert(*id, link);
-            self.tell_arp(*id, out);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of leases and of their ARP and address list entries.
+//! Rows of leases.
 
 use core::ops::ControlFlow;
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use machine::Instant;
 use menu::{Id, Row, RowFilter, Value};
 use service::dhcp::server::{DYNAMIC, Lease, client_id_text};
 
-use super::{DhcpServers, follow::With};
+use super::DhcpServers;
 use crate::live::give;
 
 impl DhcpServers {
@@ -138,54 +138,4 @@ impl DhcpServers {
         }
         row.set("src-mac-address", Value::Mac(client.src_mac.0));
     }
-
-    /// Passes the ARP entries of leases to `each`.
-    pub(super) fn arp_rows(
-        &self,
-        filter: &RowFilter<'_>,
-        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        for with in self.with.values() {
-            let Some(name) = &with.arp else { continue };
-            let mut row = Row::default();
-            let place = { self.named.get(name) }.map_or(0, |id| u64::from(id.0) << 32);
-            row.id = Some(Id(DYNAMIC | place | u64::from(with.address.to_bits())));
-            row.set("address", Value::Address(with.address.into()));
-            row.set("mac-address", Value::Mac(with.mac.0));
-            row.set("interface", Value::Reference((&**name).into()));
-            row.set("published", Value::Bool(false));
-            row.set("status", Value::Word("permanent"));
-            row.set("vrf", Value::Reference("main".into()));
-            for flag in ["dynamic", "dhcp", "complete"] {
-                row.flag(flag, true);
-            }
-            give(row, filter, each)?;
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// Passes the address list entries of leases to `each`.
-    pub(super) fn list_rows(
-        &self,
-        filter: &RowFilter<'_>,
-        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        for (lease, with) in &self.with {
-            for (number, list) in with.lists.iter().enumerate() {
-                give(list_row(*lease, number, list, with), filter, each)?;
-            }
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-fn list_row(lease: u64, number: usize, list: &str, with: &With) -> Row {
-    let mut row = Row::default();
-    // Keeps these ids apart from rows of rules and names, which set these bits differently.
-    let number = (number as u64) << 40 | 1 << 61;
-    row.id = Some(Id(DYNAMIC | number ^ (lease & !DYNAMIC)));
-    row.set("list", Value::text(list));
-    row.set("address", Value::Address(with.address.into()));
-    row.flag("dynamic", true);
-    row
 }

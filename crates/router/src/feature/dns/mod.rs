@@ -10,12 +10,12 @@
 //! Names in address lists (`firewall/hosts.rs`) are clients like others, so that all share one cache.
 
 pub(crate) mod adlist;
-mod lease;
+mod dynamic;
 mod packet;
 pub(crate) mod read;
 mod show;
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -37,6 +37,7 @@ use crate::firewall::ADDRESSES;
 use crate::firewall::hosts::{DNS, HostRow, Hosts};
 use crate::intent::{ItemId, Name};
 use crate::learned::Learned;
+use crate::object::DynamicName;
 use crate::running::Running;
 
 const STATIC: &str = "/ip/dns/static";
@@ -87,8 +88,8 @@ pub(crate) struct Dns {
     secure: Option<Arc<Secure>>,
     /// Servers learned from networks.
     dynamic: Vec<IpAddr>,
-    /// Names of DHCP clients, by entry id.
-    leases: BTreeMap<u64, (Arc<str>, Ipv4Addr)>,
+    /// Dynamic names, by object id.
+    dynamic_names: BTreeMap<ItemId, DynamicName>,
     /// Only the learned servers are used.
     dynamic_only: bool,
     /// Servers of the host system.
@@ -117,7 +118,7 @@ impl Dns {
             servers: Vec::new(),
             secure: None,
             dynamic: Vec::new(),
-            leases: BTreeMap::new(),
+            dynamic_names: BTreeMap::new(),
             dynamic_only: false,
             underneath: Vec::new(),
             forwarders: BTreeMap::new(),
@@ -374,9 +375,11 @@ impl Dns {
         };
         match changes {
             None => {
-                // Names of leases are not part of the configuration.
+                // Dynamic names are not part of the configuration.
                 let known = self.forwarder.entries().map(|(id, _)| *id);
-                let known: Vec<_> = known.filter(|id| !self.leases.contains_key(id)).collect();
+                let known: Vec<_> = known
+                    .filter(|id| !self.dynamic_names.contains_key(id))
+                    .collect();
                 for id in known {
                     take(self, id, None);
                 }
@@ -529,7 +532,6 @@ impl Feature for Dns {
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         match menu.path {
-            STATIC => self.lease_rows(filter, each),
             CACHE => self.cache_rows(false, filter, each),
             CACHE_ALL => self.cache_rows(true, filter, each),
             _ => ControlFlow::Continue(()),

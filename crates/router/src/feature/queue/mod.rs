@@ -7,8 +7,7 @@
 //! Every change goes to all workers. Nodes are shared with them, so that control reads their counters.
 
 mod branch;
-mod lease;
-mod leased;
+mod dynamic;
 mod read;
 mod show;
 mod simple;
@@ -17,23 +16,23 @@ mod tests;
 mod tree;
 mod wanted;
 
-use core::ops::ControlFlow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::rule::Clock;
 use frame::InterfaceId;
 use machine::Instant;
-use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
 use queue::{Direction, Fifo, Kind, Match, PacketFields};
 
 use self::branch::{LOOK, Numbers};
-pub(crate) use self::leased::LeaseQueue;
+pub(crate) use self::dynamic::parse_limits;
 use self::simple::Simples;
 use self::tree::Trees;
 pub(crate) use self::wanted::Wanted;
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::clock::DayClock;
-use crate::intent::Name;
+use crate::intent::{ItemId, Name};
+use crate::object::DynamicQueue;
 use crate::running::Running;
 
 const SIMPLE: &str = "/queue/simple";
@@ -43,7 +42,7 @@ const INTERFACE: &str = "/queue/interface";
 /// Maximum nesting of queues, the outermost included. Workers support one level more.
 const DEEP: usize = 7;
 
-/// All queues of `/queue`, and the queues of DHCP leases.
+/// All queues of `/queue`, and dynamic simple queues.
 #[derive(Debug)]
 pub(crate) struct Queues {
     simple: Simples,
@@ -58,8 +57,8 @@ pub(crate) struct Queues {
     told: bool,
     /// Time of the next rate computation.
     look: Option<Instant>,
-    /// Queues of DHCP leases, by lease id.
-    leases: BTreeMap<u64, LeaseQueue>,
+    /// Dynamic simple queues, by object id.
+    dynamic: BTreeMap<ItemId, DynamicQueue>,
     /// The time of day, for queues with `time=`.
     clock: DayClock,
 }
@@ -120,7 +119,7 @@ impl Queues {
             numbers: Numbers::default(),
             told: false,
             look: None,
-            leases: BTreeMap::new(),
+            dynamic: BTreeMap::new(),
             clock,
         }
     }
@@ -219,7 +218,7 @@ impl Queues {
         let simple: BTreeSet<_> = self.simple.branches().map(|(id, _)| *id).collect();
         let simple = simple
             .into_iter()
-            .filter(|id| !self.leases.contains_key(id));
+            .filter(|id| !self.dynamic.contains_key(id));
         for id in simple.filter(|id| is_gone(SIMPLE, id)).collect::<Vec<_>>() {
             self.simple.take_away(id, ground!(self), out);
         }
@@ -331,18 +330,6 @@ impl Feature for Queues {
 
     fn deadline(&self) -> Option<Instant> {
         self.look
-    }
-
-    fn rows(
-        &self,
-        menu: &'static Menu,
-        filter: &RowFilter<'_>,
-        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        match menu.path {
-            SIMPLE => self.lease_rows(filter, each),
-            _ => ControlFlow::Continue(()),
-        }
     }
 
     fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {

@@ -1,6 +1,7 @@
 //! Reads the items of `/queue`.
 
 use dataplane::rule::{Clock, When};
+use ipnet::IpNet;
 use machine::Duration;
 use menu::{Item, Value};
 use queue::{
@@ -94,16 +95,19 @@ pub(super) fn tree(item: &Item) -> Option<Tree> {
 
 fn whom(value: &Value) -> Option<Whom> {
     match value {
-        Value::Prefix(net) => {
-            let (ipv6, len) = (net.addr().is_ipv6(), net.prefix_len());
-            let address = match net.network() {
-                core::net::IpAddr::V4(address) => u128::from(u32::from(address)),
-                core::net::IpAddr::V6(address) => address.into(),
-            };
-            Some(Whom::Network(Target::Prefix { ipv6, address, len }))
-        }
+        Value::Prefix(net) => Some(Whom::Network(network(net))),
         other => other.as_str().map(|name| Whom::Interface(name.into())),
     }
+}
+
+/// Converts a network into a target.
+pub(super) fn network(net: &IpNet) -> Target {
+    let (ipv6, len) = (net.addr().is_ipv6(), net.prefix_len());
+    let address = match net.network() {
+        core::net::IpAddr::V4(address) => u128::from(u32::from(address)),
+        core::net::IpAddr::V6(address) => address.into(),
+    };
+    Target::Prefix { ipv6, address, len }
 }
 
 fn names(item: &Item, property: &str) -> Vec<Name> {
