@@ -16,10 +16,11 @@ use std::process::ExitCode;
 
 use machine::{Duration, Instant};
 use menu::Value;
+use queue::Limits;
 use router::drive::{PortNews, Setup};
-use router::intent::{Address4, Class, Interface};
+use router::intent::{Address4, Class, Interface, Member, Name};
 use router::kind::PointToPoint;
-use router::object::{Made, Owner};
+use router::object::{DynamicQueue, ListEntry, Made, Owner, QueueTarget};
 use router::{Effect, Effects, Instance, NewObject};
 use script::Session;
 
@@ -57,11 +58,13 @@ enum Change {
     Command(fn(usize, usize) -> String),
     /// A feature makes dynamic objects.
     Object(fn(&mut Bench, usize)),
+    /// Sessions have objects, and a further session comes and goes.
+    Session,
     /// The whole load settles; the time is divided by n.
     Settling,
 }
 
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 20] = [
     Row {
         name: "VLANs on bridges, settling, per VLAN",
         sizes: Sizes::Usual,
@@ -181,9 +184,17 @@ const ROWS: [Row; 19] = [
         prepare: |_| String::new(),
         change: Change::Object(Bench::make_rule),
     },
+    Row {
+        name: "session with queue, list member and list entry, comes and goes",
+        sizes: Sizes::Usual,
+        prepare: |_| SESSIONS.to_owned(),
+        change: Change::Session,
+    },
 ];
 
 const UPLINK: &str = "/ip/address/add address=192.0.2.1/24 interface=ether1\n";
+const SESSIONS: &str = "/interface/list/add name=inside\n\
+    /ip/firewall/filter/add chain=forward action=accept in-interface-list=inside\n";
 const DHCP_SERVER: &str = "/ip/address/add address=10.0.0.1/8 interface=ether1\n\
     /ip/pool/add name=pool ranges=10.200.0.1-10.200.0.100\n\
     /ip/dhcp-server/add name=server interface=ether1 address-pool=pool\n";
@@ -256,8 +267,12 @@ fn cost(row: &Row, n: usize) -> f64 {
             (0..n).for_each(|i| make(&mut bench, i));
             |_: usize, _: usize| String::new()
         }
+        Change::Session => |_: usize, _: usize| String::new(),
     };
     bench.load(&script);
+    if matches!(row.change, Change::Session) {
+        (0..n).for_each(|i| bench.make_session(i));
+    }
     bench.settle();
     let mut costs: Vec<f64> = (n..n + WARM + MEASURED)
         .map(|i| {
@@ -265,6 +280,10 @@ fn cost(row: &Row, n: usize) -> f64 {
             let begun = micros();
             match row.change {
                 Change::Object(make) => make(&mut bench, i),
+                Change::Session => {
+                    bench.make_session(i);
+                    bench.end_session(i);
+                }
                 _ => bench.run(&text),
             }
             bench.poll();
@@ -360,6 +379,58 @@ impl Bench {
         let mut out = Effects::default();
         out.object(owner, Made::Interface("/interface/pppoe-server", interface));
         out.object(owner, Made::Address4(address));
+        self.router.control().carry_out(out);
+    }
+
+    /// Adds an interface with an address and the objects that a profile asks for, as a session does.
+    fn make_session(&mut self, number: usize) {
+        self.make_interface(number);
+        let interface: Name = format!("null{number}").into();
+        let limits = Limits {
+            max_limit: 1_000_000,
+            bucket: 100,
+            priority: 8,
+            ..Limits::default()
+        };
+        let owner = Owner {
+            feature: "bench",
+            number: number as u64,
+        };
+        let mut out = Effects::default();
+        out.object(
+            owner,
+            Made::Queue(Box::new(DynamicQueue {
+                name: format!("<{interface}>").into(),
+                target: QueueTarget::Interface(interface.clone()),
+                limits: [limits; 2],
+                kinds: [None, None],
+                parent: None,
+                first: false,
+            })),
+        );
+        out.object(
+            owner,
+            Made::Member(Member {
+                list: "inside".into(),
+                interface,
+                disabled: false,
+            }),
+        );
+        let entry = ListEntry {
+            list: "clients".into(),
+            address: address(number).into(),
+        };
+        out.object(owner, Made::ListEntry(entry));
+        self.router.control().carry_out(out);
+    }
+
+    /// Removes everything that a session added.
+    fn end_session(&mut self, number: usize) {
+        let mut out = Effects::default();
+        out.push(Effect::Gone(Owner {
+            feature: "bench",
+            number: number as u64,
+        }));
         self.router.control().carry_out(out);
     }
 
