@@ -40,6 +40,7 @@ mod ppp;
 mod queue;
 mod radio;
 mod radius;
+mod rate_limit;
 mod routing;
 mod safe_mode;
 mod snmp;
@@ -58,6 +59,7 @@ use menu::Store;
 
 pub use dhcp_option::bytes as dhcp_option_bytes;
 pub use menus::ALL;
+pub use rate_limit::{BadRateLimit, DirectionLimit, RateLimit};
 
 /// The RouterOS version of the configuration language and of the defaults.
 pub const VERSION: &str = "7.22.1";
