@@ -8,14 +8,14 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use wire::ndp::NdpOption;
 use wire::{
     EtherType, Protocol, arp, cdp as cisco, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6,
-    lacp, lldp as beacon, mndp as routeros, ndp, ntp as ntp_packet, radius as radius_packet, tcp,
-    udp, vlan, vrrp, vxlan as vxlan_header,
+    lacp, lldp as beacon, mndp as routeros, ndp, ntp as ntp_packet, pppoe, radius as radius_packet,
+    tcp, udp, vlan, vrrp, vxlan as vxlan_header,
 };
 
 use super::Target;
 
 /// Fuzz targets with their names, which are the names of their corpora.
-pub const TARGETS: [(&str, Target); 17] = [
+pub const TARGETS: [(&str, Target); 18] = [
     ("arp", arp),
     ("cdp", cdp),
     ("dns", dns),
@@ -28,6 +28,7 @@ pub const TARGETS: [(&str, Target); 17] = [
     ("mndp", mndp),
     ("ndp", ndp),
     ("ntp", ntp),
+    ("pppoe-discovery", pppoe_discovery),
     ("radius", radius),
     ("tcp", tcp),
     ("udp", udp),
@@ -69,6 +70,26 @@ pub fn frame(bytes: &[u8]) {
         EtherType::SLOW => lacp(payload),
         EtherType::LLDP => lldp(payload),
         _ => {}
+    }
+}
+
+/// Parses a PPPoE discovery packet, encodes its tags again, and reads them as fields.
+pub fn pppoe_discovery(bytes: &[u8]) {
+    let Ok(packet) = pppoe::Packet::new_checked(bytes) else {
+        return;
+    };
+    let tags: Vec<_> = packet.tags().collect();
+    let is_whole = tags.iter().all(Result::is_ok);
+    let fields = pppoe::Discovery::parse(&packet);
+    assert_eq!(fields.is_ok(), is_whole);
+    let built = pppoe::Builder::new(packet.code, packet.session);
+    let tags = tags.into_iter().flatten();
+    let built = tags.fold(built, |built, tag| built.tag(tag.kind, tag.value));
+    let built = built.finish();
+    let again = pppoe::Packet::new_checked(&built).expect("it was written here");
+    assert!(packet.payload.starts_with(again.payload));
+    if let Ok(fields) = fields {
+        assert_eq!(pppoe::Discovery::parse(&again), Ok(fields));
     }
 }
 

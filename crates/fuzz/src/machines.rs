@@ -7,6 +7,7 @@
 
 mod dns;
 mod ntp;
+mod pppoe;
 mod snmp;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
@@ -24,10 +25,11 @@ use super::Target;
 
 pub use dns::dns;
 pub use ntp::ntp;
+pub use pppoe::pppoe;
 pub use snmp::snmp;
 
 /// Fuzz targets with their names, which are the names of their corpora.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 14] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
@@ -37,6 +39,7 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("machine-lacp", lacp),
     ("machine-mld", mld),
     ("machine-ntp", ntp),
+    ("machine-pppoe", pppoe),
     ("machine-ra", ra),
     ("machine-snmp", snmp),
     ("machine-snooping", snooping),

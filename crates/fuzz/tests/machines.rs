@@ -85,6 +85,36 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
     }
 }
 
+/// A client that gets offer, session and PADT, and a server that opens, repeats and closes sessions.
+fn pppoe_sessions() -> Vec<(u8, Vec<u8>)> {
+    use wire::pppoe::{Builder, code, tag};
+    let packet = |code, session| Builder::new(code, session).tag(tag::SERVICE_NAME, b"isp");
+    let bytes = |code, session| packet(code, session).finish();
+    let max = |packet: Builder| packet.tag(tag::MAX_PAYLOAD, &1_500u16.to_be_bytes());
+    let refusal = packet(code::PADS, 0).tag(tag::SYSTEM_ERROR, b"full");
+    vec![
+        (2, vec![0x95, 0, 0, 0x35, 200, 1]),
+        (1, max(packet(code::PADI, 0)).finish()),
+        (0x11, max(packet(code::PADR, 0)).finish()),
+        (0x11, packet(code::PADR, 0).finish()),
+        (4, vec![]),
+        (1, bytes(code::PADI, 0)),
+        (0x11, bytes(code::PADR, 0)),
+        (1, bytes(code::PADT, 1)),
+        (3, vec![]),
+        (0x20, bytes(code::PADO, 0)),
+        (0x20, refusal.finish()),
+        (7, vec![0xf2]),
+        (0x20, bytes(code::PADO, 0)),
+        (7, vec![0xf2]),
+        (0x20, max(packet(code::PADS, 7)).finish()),
+        (0, bytes(code::PADT, 7)),
+        (5, vec![0xf3]),
+        (6, vec![]),
+        (2, vec![]),
+    ]
+}
+
 fn event((what, data): (u8, Vec<u8>)) -> Vec<u8> {
     let len = u8::try_from(data.len()).expect("an event has at most 255 bytes");
     [vec![what, len], data].concat()
@@ -299,6 +329,7 @@ fn scripts() -> Vec<Script> {
                 (2, vec![1]),
             ],
         ),
+        ("machine-pppoe", "sessions", pppoe_sessions()),
         (
             "machine-ntp",
             "ask",

@@ -21,6 +21,7 @@
 //! - [`ntp`]: NTP client and server.
 //! - [`ping`]: echo requests of the `ping` command and the statistics of their replies.
 //! - [`pool`]: IPv4 address pools and their leases.
+//! - [`pppoe`]: PPPoE discovery, client and server.
 //! - [`ra`]: IPv6 router advertisements.
 //! - [`radius`]: RADIUS client for authentication and accounting.
 //! - [`resolver`]: addresses of the DNS names in the configuration, refreshed when their TTL ends.
@@ -52,6 +53,7 @@ pub mod ntp;
 mod outbound;
 pub mod ping;
 pub mod pool;
+pub mod pppoe;
 pub mod ra;
 pub mod radius;
 pub mod resolver;

@@ -32,6 +32,7 @@ pub mod mndp;
 pub mod ndp;
 pub mod netflow;
 pub mod ntp;
+pub mod pppoe;
 pub mod protocol;
 pub mod radius;
 pub mod tcp;

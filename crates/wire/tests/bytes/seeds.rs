@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::ipv4::{self, Fragment, IpOption};
 use wire::ndp::{self, NdpOption, Options};
 use wire::{
-    EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, lacp, ntp, radius,
-    tcp, udp, vlan, vrrp, vxlan,
+    EtherType, Mac, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv6, lacp, ntp, pppoe,
+    radius, tcp, udp, vlan, vrrp, vxlan,
 };
 
 pub(crate) const A: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -42,6 +42,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
     add("lacp", lacps());
     add("ndp", ndps());
     add("ntp", ntps());
+    add("pppoe-discovery", pppoes());
     add("radius", radiuses());
     add("tcp", tcps());
     add("udp", udps());
@@ -92,6 +93,32 @@ fn vxlans() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("frame", with(vxlan::to_bytes(5001))),
         ("no-network", with([0; 8])),
+    ]
+}
+
+fn pppoes() -> Vec<(&'static str, Vec<u8>)> {
+    use pppoe::{Builder, code, tag};
+    let uniq = |packet: Builder| packet.tag(tag::HOST_UNIQ, &[7; 8]);
+    let padi = uniq(Builder::new(code::PADI, 0).tag(tag::SERVICE_NAME, b""));
+    let padi = padi.tag(tag::MAX_PAYLOAD, &1_500u16.to_be_bytes());
+    let pado = Builder::new(code::PADO, 0)
+        .tag(tag::SERVICE_NAME, b"isp")
+        .tag(tag::AC_NAME, b"bras")
+        .tag(tag::AC_COOKIE, &[5; 32]);
+    let padr = Builder::new(code::PADR, 0)
+        .tag(tag::SERVICE_NAME, b"isp")
+        .tag(tag::AC_COOKIE, &[5; 32])
+        .tag(tag::RELAY_SESSION, &[6; 12])
+        .line(Some(b"slot 1/2:100"), Some(b"anna"));
+    let refusal = Builder::new(code::PADS, 0).tag(tag::SERVICE_NAME_ERROR, b"no such service");
+    let padt = Builder::new(code::PADT, 7).tag(tag::GENERIC_ERROR, b"bye");
+    vec![
+        ("padi", padi.tag(tag::END, b"").finish()),
+        ("pado", uniq(pado).finish()),
+        ("padr", uniq(padr).finish()),
+        ("pads", uniq(Builder::new(code::PADS, 7)).finish()),
+        ("refusal", uniq(refusal).finish()),
+        ("padt", padt.finish()),
     ]
 }
 
