@@ -1,0 +1,159 @@
+//! Network phase: IPCP, IPv6CP, multilink fragments.
+
+use std::sync::Arc;
+
+use machine::Instant;
+
+use super::{Phase, Session};
+use crate::event::{Action, Grant, Link};
+use crate::keepalive::{FALLBACK_MTU, KeepaliveTimer, Probe};
+use crate::multilink::{Fragment, Reassembly};
+use crate::negotiation::{Negotiation, Signals};
+use crate::network::ipcp::IpcpOptions;
+use crate::network::ipv6cp::Ipv6cpOptions;
+use crate::packet::{MULTILINK, split};
+use crate::reason::{DownReason, Fault};
+use crate::settings::Role;
+
+/// Openings of IPCP and IPv6CP in one session.
+const MAX_OPENINGS: u8 = 16;
+
+impl Session {
+    /// Reports the link and opens the network protocols.
+    pub(super) fn enter_network(&mut self, grant: &Grant, now: Instant, out: &mut Vec<Action>) {
+        let settings = Arc::clone(&self.settings);
+        if settings.requires_encryption {
+            return self.close(DownReason::EncryptionRequired, now, out);
+        }
+        self.phase = Phase::Network;
+        let link = Link {
+            mtu: self.lcp.options.mtu(&settings),
+            mru: self.lcp.options.mru(),
+            multilink: self.lcp.options.multilink(),
+            method: self.lcp.options.method(settings.role),
+        };
+        out.push(Action::LinkUp(link));
+        self.keepalive =
+            { settings.keepalive }.map(|keepalive| KeepaliveTimer::new(keepalive, now));
+        let is_client = settings.role == Role::Client;
+        if is_client && self.keepalive.is_some() && link.mtu > FALLBACK_MTU {
+            self.probe = Some(Probe::new(link.mtu, self.echo_id.wrapping_add(1), now));
+            self.send_echo(usize::from(link.mtu), out);
+        }
+        let (ipcp, ipv6) = match (settings.role, grant.ipv4) {
+            (Role::Client, _) => {
+                let options = settings.ipv4.then(|| IpcpOptions::client(&settings));
+                (options, settings.ipv6)
+            }
+            (Role::Server, ipv4) => (ipv4.map(IpcpOptions::server), grant.ipv6),
+        };
+        self.ipcp = ipcp.map(Negotiation::new);
+        self.ipv6cp = ipv6.then(|| {
+            let options = Ipv6cpOptions::new(self.rng.next_u64(), self.rng.next_u64());
+            Negotiation::new(options)
+        });
+        if let Some(ipcp) = &mut self.ipcp {
+            ipcp.open(now, out);
+        }
+        if let Some(ipv6cp) = &mut self.ipv6cp {
+            ipv6cp.open(now, out);
+        }
+        self.check_networks(now, out);
+    }
+
+    pub(super) fn follow_ipcp(&mut self, signals: Signals, now: Instant, out: &mut Vec<Action>) {
+        if signals.down && core::mem::take(&mut self.is_ipv4_up) {
+            out.push(Action::Ipv4Down);
+        }
+        let Some(ipcp) = &mut self.ipcp else {
+            return;
+        };
+        if signals.up {
+            match ipcp.options.link() {
+                Some(link) => {
+                    self.is_ipv4_up = true;
+                    out.push(Action::Ipv4Up(link));
+                    self.count_opening(now, out);
+                }
+                None => drop(ipcp.close(now, out)),
+            }
+        }
+        if signals.finished {
+            self.check_networks(now, out);
+        }
+    }
+
+    pub(super) fn follow_ipv6cp(&mut self, signals: Signals, now: Instant, out: &mut Vec<Action>) {
+        if signals.down && core::mem::take(&mut self.is_ipv6_up) {
+            out.push(Action::Ipv6Down);
+        }
+        let Some(ipv6cp) = &mut self.ipv6cp else {
+            return;
+        };
+        if signals.up {
+            match ipv6cp.options.link() {
+                Some(link) => {
+                    self.is_ipv6_up = true;
+                    out.push(Action::Ipv6Up(link));
+                    self.count_opening(now, out);
+                }
+                None => drop(ipv6cp.close(now, out)),
+            }
+        }
+        if signals.finished {
+            self.check_networks(now, out);
+        }
+    }
+
+    /// Ends the setup when a network protocol opens. Drops a peer that reopens protocols too often.
+    pub(super) fn count_opening(&mut self, now: Instant, out: &mut Vec<Action>) {
+        self.setup_expires = None;
+        self.openings = self.openings.saturating_add(1);
+        if self.openings > MAX_OPENINGS {
+            self.close(DownReason::Restarted, now, out);
+        }
+    }
+
+    /// Closes a session none of whose network protocols is or can be opened.
+    pub(super) fn check_networks(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let ipv4_rests = self.ipcp.as_ref().is_none_or(Negotiation::is_at_rest);
+        let ipv6_rests = self.ipv6cp.as_ref().is_none_or(Negotiation::is_at_rest);
+        if ipv4_rests && ipv6_rests {
+            self.close(DownReason::NoNetworkProtocol, now, out);
+        }
+    }
+
+    pub(super) fn receive_fragment(
+        &mut self,
+        information: &[u8],
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(mrru) = self.lcp.options.multilink().receive_mrru else {
+            return self.reject_protocol(MULTILINK, information, out);
+        };
+        let fragment = match Fragment::parse(information) {
+            Ok(fragment) => fragment,
+            Err(fault) => return out.push(Action::Count(fault)),
+        };
+        let mut reassembly = match self.reassembly.take() {
+            Some(reassembly) => reassembly,
+            None => Box::new(Reassembly::new(mrru)),
+        };
+        let reassembled = reassembly.push(fragment);
+        out.extend(reassembled.fault.map(Action::Count));
+        if let Some(packet) = reassembled.packet {
+            match split(packet) {
+                Ok((MULTILINK, _)) => out.push(Action::Count(Fault::Fragment)),
+                Ok((protocol, information)) if protocol >= 0x8000 => {
+                    self.receive_control(protocol, information, now, out);
+                }
+                Ok(_) => out.push(Action::Deliver(packet.to_vec())),
+                Err(fault) => out.push(Action::Count(fault)),
+            }
+        }
+        if self.phase == Phase::Network {
+            self.reassembly = Some(reassembly);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Sessions against each other in virtual time.
+
+mod end;
+mod link;
+mod open;
