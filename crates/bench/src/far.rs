@@ -6,8 +6,8 @@ use dataplane::packet::protocol;
 use esp::{Inbound, Opening, Outbound, Sealing};
 use wire::{checksum, vxlan};
 
-use super::dug::{Dug, KEY, SESSION, WIREGUARD};
 use super::rig::{FAR_END, OWN4, STATION, TUNNEL_MAC, VNI};
+use super::tunnels::{KEY, SESSION, TunnelKind, WIREGUARD};
 
 /// Bytes of an Ethernet header.
 pub(super) const ETHERNET: usize = 14;
@@ -54,11 +54,11 @@ pub(super) enum Far {
 
 impl Far {
     /// Creates the remote end of a tunnel of this type.
-    pub(super) fn new(kind: Dug) -> Self {
+    pub(super) fn new(kind: TunnelKind) -> Self {
         match kind {
-            Dug::Between(carries) => Self::Between(carries),
-            Dug::Vxlan => Self::Vxlan,
-            Dug::Wireguard => Self::Wireguard {
+            TunnelKind::Between(carries) => Self::Between(carries),
+            TunnelKind::Vxlan => Self::Vxlan,
+            TunnelKind::Wireguard => Self::Wireguard {
                 sending: Sending::new(SESSION, &KEY),
                 receiving: Receiving::without_window(&KEY),
             },
@@ -276,8 +276,8 @@ mod tests {
 
     fn all() -> Vec<Far> {
         let between = [Carries::Packets, Carries::Gre, Carries::Frames(100)];
-        let kinds = between.map(Dug::Between).into_iter();
-        let kinds = kinds.chain([Dug::Vxlan, Dug::Wireguard]);
+        let kinds = between.map(TunnelKind::Between).into_iter();
+        let kinds = kinds.chain([TunnelKind::Vxlan, TunnelKind::Wireguard]);
         kinds.map(Far::new).chain([protected::far()]).collect()
     }
 

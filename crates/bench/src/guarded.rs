@@ -12,7 +12,7 @@ use machine::{Duration, Rng};
 
 use super::measure::Bench;
 use super::packets::Templates;
-use super::rig::{Lane, Rig};
+use super::rig::{DrivenWorker, Rig};
 use super::rules::{Build, Shapes, home, layer7, second_uplink, tls_hosts};
 use super::{Family, Invalid, Options, Row, traffic};
 use dataplane::firewall::Firewall;
@@ -197,7 +197,7 @@ fn begin(rig: &mut Rig, kind: &Kind, flows: u32, seed: u64) -> Result<(), Invali
 }
 
 fn begin_lane(
-    lane: &mut Lane,
+    lane: &mut DrivenWorker,
     kind: &Kind,
     family: Family,
     flows: u32,
@@ -266,7 +266,7 @@ fn fill(rig: &mut Rig) -> Result<(), Invalid> {
 /// # Errors
 /// A packet was lost, or `answer` does not recognise a packet that left.
 pub(super) fn talk(
-    lane: &mut Lane,
+    lane: &mut DrivenWorker,
     templates: Templates,
     answer: &dyn Fn(Vec<u8>) -> Result<Vec<u8>, Invalid>,
     seed: u64,

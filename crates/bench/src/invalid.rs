@@ -1,6 +1,6 @@
 //! Reasons for which a measurement is void.
 
-/// Why a measurement means nothing.
+/// The reason why a measurement means nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invalid {
     /// There is no memory for pools.

@@ -12,11 +12,11 @@ use dataplane::snapshot::Prefix;
 use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
 use wireguard::session::Sending;
 
-use super::dug::{Dug, KEY, SESSION};
 use super::far::{self, ESP, ETHERNET, GRE, IP};
 use super::measure::Bench;
 use super::packets::{Templates, link_of};
 use super::rig::{FAR_END, OWN4, Rig};
+use super::tunnels::{KEY, SESSION, TunnelKind};
 use super::{Family, Invalid, Options, Row};
 
 /// The names of these rows, all over IPv4: WireGuard with inner frames of 64, 512 and 1418 bytes;
@@ -40,7 +40,7 @@ const SUITE: Suite = Suite {
     encryption: Encryption::AesCbc(Bits::B128),
     authentication: Authentication::Sha1,
 };
-const EOIP: Dug = Dug::Between(Carries::Frames(100));
+const EOIP: TunnelKind = TunnelKind::Between(Carries::Frames(100));
 
 /// Measures the rows of these names, with IPv4.
 ///
@@ -63,7 +63,14 @@ pub fn keyed(
             let mut bench = Bench::new(options, |workers| {
                 let firewall = Firewall::default();
                 let mut rig = Rig::new(Family::Ipv4, 1, workers, firewall, options.seed)?;
-                rig.dig(if is_wireguard { Dug::Wireguard } else { EOIP }, out)?;
+                rig.add_tunnel(
+                    if is_wireguard {
+                        TunnelKind::Wireguard
+                    } else {
+                        EOIP
+                    },
+                    out,
+                )?;
                 if !is_wireguard {
                     rig.protect(transport(out), out)?;
                 }

@@ -1,11 +1,11 @@
 //! Benchmark rows of stacked interfaces: the walk of `routing-fast-path` between VLANs, into and
 //! out of tunnels, and out of a bond, with the shortest frames.
 
-use super::dug::Dug;
 use super::keyed;
 use super::measure::Bench;
 use super::packets::Templates;
 use super::rig::Rig;
+use super::tunnels::TunnelKind;
 use super::{Family, Invalid, Options, Row};
 use dataplane::encap::between::Carries;
 use dataplane::firewall::Firewall;
@@ -36,15 +36,15 @@ const WRAPPED: u16 = 84;
 const FRAMED: u16 = 114;
 
 /// EoIP with a tunnel id.
-const EOIP: Dug = Dug::Between(Carries::Frames(100));
+const EOIP: TunnelKind = TunnelKind::Between(Carries::Frames(100));
 
 /// The interfaces of a row.
 #[derive(Clone, Copy)]
 enum Kind {
     /// This number of VLANs; `true`: also untagged frames.
     Vlans(u16, bool),
-    Out(Dug),
-    In(Dug),
+    Out(TunnelKind),
+    In(TunnelKind),
     Bond,
 }
 
@@ -62,15 +62,15 @@ pub fn layered(
             "vlan" => (Kind::Vlans(1, false), TAGGED),
             "vlan-64" => (Kind::Vlans(64, false), TAGGED),
             "vlan-mixed" => (Kind::Vlans(64, true), TAGGED),
-            "ipip-out" => (Kind::Out(Dug::Between(Carries::Packets)), 64),
-            "ipip-in" => (Kind::In(Dug::Between(Carries::Packets)), WRAPPED),
-            "gre-out" => (Kind::Out(Dug::Between(Carries::Gre)), 64),
-            "gre-in" => (Kind::In(Dug::Between(Carries::Gre)), WRAPPED + 4),
+            "ipip-out" => (Kind::Out(TunnelKind::Between(Carries::Packets)), 64),
+            "ipip-in" => (Kind::In(TunnelKind::Between(Carries::Packets)), WRAPPED),
+            "gre-out" => (Kind::Out(TunnelKind::Between(Carries::Gre)), 64),
+            "gre-in" => (Kind::In(TunnelKind::Between(Carries::Gre)), WRAPPED + 4),
             "eoip-out" => (Kind::Out(EOIP), 64),
             "eoip-in" => (Kind::In(EOIP), WRAPPED + 22),
-            "vxlan-out" => (Kind::Out(Dug::Vxlan), 64),
+            "vxlan-out" => (Kind::Out(TunnelKind::Vxlan), 64),
             "bond" => (Kind::Bond, 64),
-            _ => (Kind::In(Dug::Vxlan), FRAMED),
+            _ => (Kind::In(TunnelKind::Vxlan), FRAMED),
         };
         for &family in &options.families {
             let mut bench =
@@ -95,8 +95,8 @@ fn rig(family: Family, workers: u16, kind: Kind, seed: u64) -> Result<Rig, Inval
     let mut rig = Rig::new(family, 1, workers, Firewall::default(), seed)?;
     match kind {
         Kind::Vlans(vlans, _) => rig.tag(vlans),
-        Kind::Out(dug) => rig.dig(dug, true)?,
-        Kind::In(dug) => rig.dig(dug, false)?,
+        Kind::Out(dug) => rig.add_tunnel(dug, true)?,
+        Kind::In(dug) => rig.add_tunnel(dug, false)?,
         Kind::Bond => rig.bond(),
     }
     Ok(rig)
@@ -106,8 +106,10 @@ fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
     match kind {
         Kind::Vlans(vlans, mixed) => Templates::tagged(rig, FLOWS, frame, vlans, mixed, seed),
         Kind::Out(_) | Kind::Bond => Templates::new(rig, FLOWS, frame, seed),
-        Kind::In(Dug::Between(carries)) => Templates::wrapped(rig, carries, FLOWS, frame, seed),
-        Kind::In(Dug::Vxlan) => Templates::framed(rig, FLOWS, frame, seed),
-        Kind::In(Dug::Wireguard) => keyed::messages(rig, FLOWS, frame, seed),
+        Kind::In(TunnelKind::Between(carries)) => {
+            Templates::wrapped(rig, carries, FLOWS, frame, seed)
+        }
+        Kind::In(TunnelKind::Vxlan) => Templates::framed(rig, FLOWS, frame, seed),
+        Kind::In(TunnelKind::Wireguard) => keyed::messages(rig, FLOWS, frame, seed),
     }
 }

@@ -8,7 +8,6 @@
 //! packets is not timed: they are copied from templates for every vector.
 
 mod bridged;
-mod dug;
 mod ends;
 mod family;
 mod far;
@@ -28,6 +27,7 @@ mod rules;
 mod ruleset;
 mod sessions;
 mod traffic;
+mod tunnels;
 mod update;
 pub mod workload;
 

@@ -4,7 +4,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use super::rig::{Lane, Rig};
+use super::rig::{DrivenWorker, Rig};
 use super::{Invalid, Options, PACKETS, Peer, Reference, Row, Spread};
 
 /// Warm-up runs, which are not counted.
@@ -111,8 +111,8 @@ struct Measured {
 struct Turn<'a> {
     options: &'a Options,
     index: u16,
-    lane: &'a mut Lane,
-    alone: Option<&'a mut Lane>,
+    lane: &'a mut DrivenWorker,
+    alone: Option<&'a mut DrivenWorker>,
     start: &'a Barrier,
 }
 
@@ -168,7 +168,7 @@ impl Turn<'_> {
 }
 
 /// Runs once. Returns cycles per packet.
-fn run(options: &Options, lane: &mut Lane) -> Result<f64, Invalid> {
+fn run(options: &Options, lane: &mut DrivenWorker) -> Result<f64, Invalid> {
     let before = options.allocations.map_or(0, |count| count());
     let clocks = lane.run(PACKETS);
     let after = options.allocations.map_or(0, |count| count());

@@ -11,11 +11,11 @@ use machine::{Duration, Instant, Rng};
 use queue::Leaf;
 use wire::Mac;
 
-use super::dug::{Dug, FAR_STATION, KEY, SESSION, station, tunnel};
 use super::ends::{End, Meter};
 use super::hops::{client, gateway, tagged};
 use super::packets::Templates;
 use super::rules::sources;
+use super::tunnels::{FAR_STATION, KEY, SESSION, TunnelKind, station, tunnel};
 use super::{Family, Invalid};
 use crate::workload;
 use dataplane::bond::{Bond, HashPolicy, Sends, Slave, Takes};
@@ -80,7 +80,7 @@ pub(super) struct Rig {
     family: Family,
     /// The routed networks, from which destinations are chosen.
     networks: Networks,
-    lanes: Vec<Lane>,
+    lanes: Vec<DrivenWorker>,
     interfaces: Arc<InterfaceTable>,
     writer: FibWriter,
     /// The next hops of routes.
@@ -92,7 +92,7 @@ pub(super) struct Rig {
 }
 
 /// A worker and its two ports.
-pub(super) struct Lane {
+pub(super) struct DrivenWorker {
     worker: Worker,
     now: Instant,
     /// Time by which `now` advances with each vector.
@@ -154,7 +154,7 @@ impl Rig {
                 tracker,
                 unix_ms: 0,
             };
-            lanes.push(Lane::new(parts, remote));
+            lanes.push(DrivenWorker::new(parts, remote));
         }
         Ok(Self {
             family,
@@ -189,7 +189,7 @@ impl Rig {
 
     /// Creates a tunnel between the router's far address and [`FAR_END`]. With `out` all packets
     /// leave by it; otherwise received packets may come out of it.
-    pub(super) fn dig(&mut self, kind: Dug, out: bool) -> Result<(), Invalid> {
+    pub(super) fn add_tunnel(&mut self, kind: TunnelKind, out: bool) -> Result<(), Invalid> {
         let id = InterfaceId(EGRESS.0 + 1);
         let interface = Interface {
             under: id,
@@ -402,7 +402,7 @@ impl Rig {
     }
 
     /// Returns the workers.
-    pub(super) fn lanes(&mut self) -> &mut [Lane] {
+    pub(super) fn lanes(&mut self) -> &mut [DrivenWorker] {
         &mut self.lanes
     }
 
@@ -426,7 +426,7 @@ impl Rig {
     }
 }
 
-impl Lane {
+impl DrivenWorker {
     fn new(parts: Parts, remote: &mut Remote) -> Self {
         let meter = Arc::new(Meter::default());
         for number in [0, 1] {

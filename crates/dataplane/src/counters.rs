@@ -11,7 +11,7 @@ use crate::connection::Helper;
 pub use crate::count::{Counter, Pair, Traffic};
 use crate::drop::DropReason;
 use crate::meter::Facility;
-use crate::punt::{REASONS, Why};
+use crate::punt::{PuntReason, REASONS};
 use crate::rule::RuleCounters;
 use crate::service::{SERVICES, ServiceId};
 
@@ -178,7 +178,7 @@ impl Counters {
 
     /// Counts a packet handed to control.
     #[inline]
-    pub fn punted(&self, why: Why) {
+    pub fn punted(&self, why: PuntReason) {
         self.punts[why.index()].add(1);
     }
 
@@ -206,7 +206,7 @@ impl Counters {
     }
 
     /// Returns the number of packets handed to control for the reason with this index
-    /// (`Why::index`).
+    /// (`PuntReason::index`).
     pub fn punts(&self, index: usize) -> u64 {
         self.punts.get(index).map_or(0, Counter::get)
     }

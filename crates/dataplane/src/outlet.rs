@@ -21,12 +21,12 @@ use crate::drop::DropReason;
 use crate::gate::Limits;
 use crate::meter::Meter;
 use crate::out::OutId;
+use crate::poll_set::{Membership, PollSet};
 use crate::queueing::Queueing;
-use crate::quiet::{Membership, Places};
 use crate::rings::{Handed, RING, Rings};
 use crate::rule;
 use crate::walk::guarded::Detoured;
-use crate::walk::{Context, Exit, Memory, Told};
+use crate::walk::{Context, Exit, Memory, RuleEvents};
 
 /// Frames that wait for one transmission: as many as a vector has. The queue takes over the memory
 /// of a vector whose frames all go to one port.
@@ -56,10 +56,10 @@ pub(crate) struct Outlet {
     pub(crate) pool: Pool,
     ports: Vec<Attached>,
     /// Order in which a step polls the ports.
-    ways: Places,
+    poll_set: PollSet,
     /// Position in `ports` by port number; the first, where this worker has several queues of the
     /// port.
-    places: Vec<Option<u16>>,
+    positions: Vec<Option<u16>>,
     pub(crate) rings: Rings,
     pub(crate) counters: Arc<Counters>,
     /// Fragments and segments of the current frame; empty between two frames.
@@ -74,7 +74,7 @@ pub(crate) struct Outlet {
     fragments4: Option<Config>,
     /// Firewall state, and the events of the current packet.
     pub(crate) memory: Memory,
-    pub(crate) told: Told,
+    pub(crate) rule_events: RuleEvents,
     /// Time of the worker by facility.
     pub(crate) meter: Meter,
     /// Frames that enter the walk again after the current vector.
@@ -137,7 +137,7 @@ impl Outlet {
         let small = pool.available(Class::Small) * Class::Small.slot_bytes();
         Self {
             memory,
-            told: Told::new(),
+            rule_events: RuleEvents::new(),
             meter: Meter::new(),
             agenda: Agenda::new(),
             bridging: Some(Bridging::new()),
@@ -150,8 +150,8 @@ impl Outlet {
             fragment_bytes_max: small / FRAGMENTS_SHARE,
             fragments4: None,
             ports: Vec::new(),
-            ways: Places::default(),
-            places: Vec::new(),
+            poll_set: PollSet::default(),
+            positions: Vec::new(),
             rings,
             counters,
             pieces: Vec::with_capacity(frame::SEGMENTS_MAX),
@@ -205,7 +205,7 @@ impl Outlet {
 
     /// Attaches a port's queue.
     pub(crate) fn attach(&mut self, number: u16, port: Box<dyn Port>) {
-        let member = self.ways.membership(port.crowd());
+        let member = self.poll_set.membership(port.crowd());
         let place = self.ports.len();
         self.ports.push(Attached {
             number,
@@ -224,12 +224,12 @@ impl Outlet {
     /// free. Few quiet ports have frames at a time.
     fn reserve(&mut self) {
         let busy = self
-            .ways
+            .poll_set
             .busy()
             .iter()
             .map(|place| &self.ports[usize::from(*place)]);
         let busy = busy.map(|one| one.port.slots() + QUEUE);
-        let quiet = self.ways.quiet().min(QUIET) * (VECTOR_FRAMES + QUEUE);
+        let quiet = self.poll_set.quiet().min(QUIET) * (VECTOR_FRAMES + QUEUE);
         let taken = busy.sum::<usize>() + quiet + RING + VECTOR_FRAMES;
         self.pool.reserve(taken);
     }
@@ -248,8 +248,8 @@ impl Outlet {
             }
         }
         self.ports.retain(|attached| attached.number != number);
-        self.places.clear();
-        self.ways.clear();
+        self.positions.clear();
+        self.poll_set.clear();
         for place in 0..self.ports.len() {
             self.put(place);
         }
@@ -260,37 +260,37 @@ impl Outlet {
     fn put(&mut self, place: usize) {
         let attached = &mut self.ports[place];
         let number = usize::from(attached.number);
-        if self.places.len() <= number {
-            self.places.resize(number + 1, None);
+        if self.positions.len() <= number {
+            self.positions.resize(number + 1, None);
         }
-        self.places[number].get_or_insert(place as u16);
-        self.ways.put(place as u16, attached.member);
+        self.positions[number].get_or_insert(place as u16);
+        self.poll_set.put(place as u16, attached.member);
         attached.is_touched = false;
         if core::mem::take(&mut attached.is_due) {
             attached.is_due = true;
-            self.ways.due.push(place as u16);
+            self.poll_set.due.push(place as u16);
         }
     }
 
     /// Finds the queues to receive from. Returns their number.
     pub(crate) fn call(&mut self) -> usize {
-        self.ways.call()
+        self.poll_set.call()
     }
 
     /// Returns the file descriptors of busy ports to wait on.
     pub(crate) fn waits(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let busy = self.ways.busy().iter();
+        let busy = self.poll_set.busy().iter();
         busy.filter_map(|place| self.ports[usize::from(*place)].port.wait_fd())
     }
 
     /// Returns the file descriptors that stand for all quiet ports to wait on.
     pub(crate) fn crowds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.ways.crowds()
+        self.poll_set.crowds()
     }
 
     /// Receives from a queue that [`Self::call`] found. Returns the port's number.
     pub(crate) fn receive(&mut self, at: usize, into: &mut Vector) -> u16 {
-        let place = self.ways.called(at);
+        let place = self.poll_set.called(at);
         let attached = &mut self.ports[place];
         attached.port.receive(&mut self.pool, into);
         let number = attached.number;
@@ -303,36 +303,36 @@ impl Outlet {
         let attached = &mut self.ports[place];
         if attached.member.is_some() && !attached.is_touched {
             attached.is_touched = true;
-            self.ways.touched.push(place as u16);
+            self.poll_set.touched.push(place as u16);
         }
     }
 
     /// Returns the transmit queue of a port.
     #[inline]
     fn queue(&mut self, port: u16) -> Option<&mut Vec<Frame>> {
-        let place = self.places.get(usize::from(port)).copied().flatten()?;
+        let place = self.positions.get(usize::from(port)).copied().flatten()?;
         let attached = self.ports.get_mut(usize::from(place))?;
         if attached.member.is_some() && !attached.is_due {
             attached.is_due = true;
-            self.ways.due.push(place);
-            attached.frames = self.ways.take_memory(QUEUE);
+            self.poll_set.due.push(place);
+            attached.frames = self.poll_set.take_memory(QUEUE);
         }
         Some(&mut attached.frames)
     }
 
     /// Returns the place of a port that every step polls.
     fn busy(&self, at: usize) -> Option<usize> {
-        self.ways.busy().get(at).copied().map(usize::from)
+        self.poll_set.busy().get(at).copied().map(usize::from)
     }
 
     fn attached(&mut self, port: u16) -> Option<&mut Attached> {
-        let place = self.places.get(usize::from(port)).copied().flatten()?;
+        let place = self.positions.get(usize::from(port)).copied().flatten()?;
         self.ports.get_mut(usize::from(place))
     }
 
     /// Begins a round in the flow offload of each busy port.
     pub(crate) fn begin(&mut self) {
-        for place in self.ways.busy().iter().copied().map(usize::from) {
+        for place in self.poll_set.busy().iter().copied().map(usize::from) {
             if let Some(offload) = self.ports[place].port.offload() {
                 offload.begin();
             }
@@ -346,7 +346,7 @@ impl Outlet {
 
     /// Returns true if connections may have shortcuts.
     pub(crate) fn gathers(&mut self) -> bool {
-        let mut busy = self.ways.busy().iter().copied().map(usize::from);
+        let mut busy = self.poll_set.busy().iter().copied().map(usize::from);
         busy.any(|place| {
             { self.ports[place].port.offload() }.is_some_and(|offload| offload.gathers())
         })
@@ -354,14 +354,14 @@ impl Outlet {
 
     /// Returns true if frames wait in a port for its next flush.
     pub(crate) fn is_sending(&self) -> bool {
-        let mut busy = self.ways.busy().iter().copied().map(usize::from);
+        let mut busy = self.poll_set.busy().iter().copied().map(usize::from);
         busy.any(|place| self.ports[place].port.is_sending())
     }
 
     /// Adds the traffic of shortcuts to the counters of their connections.
     pub(crate) fn gather(&mut self, now: Tick) {
         let tracker = &mut self.memory.tracker;
-        for place in self.ways.busy().iter().copied().map(usize::from) {
+        for place in self.poll_set.busy().iter().copied().map(usize::from) {
             let offload = self.ports[place].port.offload();
             let Some(offload) = offload.filter(|offload| offload.gathers()) else {
                 continue;
@@ -375,7 +375,7 @@ impl Outlet {
         while let Some(tuple) = self.memory.tracker.take_ended() {
             let (between, service) = (tuple.between(), tuple.service());
             // All ports install into one table.
-            for place in self.ways.busy().iter().copied().map(usize::from) {
+            for place in self.poll_set.busy().iter().copied().map(usize::from) {
                 if let Some(offload) = self.ports[place].port.offload() {
                     offload.remove(&between, &service);
                     break;
@@ -418,7 +418,7 @@ impl Outlet {
             self.count_losses_of(cx, place);
             at += 1;
         }
-        while let Some(place) = self.ways.touched.pop() {
+        while let Some(place) = self.poll_set.touched.pop() {
             self.ports[usize::from(place)].is_touched = false;
             self.count_losses_of(cx, place.into());
         }

@@ -10,7 +10,7 @@ use crate::table::NextHopId;
 /// The reason for a punt, which determines what control does. The packet is unchanged, unless
 /// noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum PuntReason {
     /// A frame or packet of a service of control. `frame.l3` is the offset of its content; tags are
     /// removed.
     Service {
@@ -51,7 +51,7 @@ pub enum Why {
     /// A rule tarpits a TCP connection: control accepts it and then ignores it.
     Tarpit,
     /// An event of a rule. The packet itself continues; this is a copy of its beginning.
-    Told(Event),
+    RuleEvent(Event),
     /// The IPsec policy in this slot has no keys yet: control negotiates them; the packet is
     /// dropped.
     Unprotected(u32),
@@ -63,7 +63,7 @@ pub enum Why {
     OwnSource,
 }
 
-impl Why {
+impl PuntReason {
     /// Returns the name in traces and counters.
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Why {
             Self::UnknownOption(_) => "unknown-option",
             Self::Rejected(_) => "rejected",
             Self::Tarpit => "tarpit",
-            Self::Told(_) => "told",
+            Self::RuleEvent(_) => "told",
             Self::Unprotected(_) => "unprotected",
             Self::Keyless(_) => "keyless",
             Self::OwnSource => "own-source",
@@ -89,7 +89,7 @@ impl Why {
     }
 }
 
-impl Why {
+impl PuntReason {
     /// Returns the explanation in traces.
     pub const fn explain(self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ impl Why {
             Self::UnknownOption(_) => "an option in its header is not known",
             Self::Rejected(_) => "a rule rejects it",
             Self::Tarpit => "a rule holds its connection (tarpit)",
-            Self::Told(_) => "a rule has it logged or copied",
+            Self::RuleEvent(_) => "a rule has it logged or copied",
             Self::Unprotected(_) => "a policy of IPsec protects it, and there are no keys yet",
             Self::Keyless(_) => "there is no session with its WireGuard peer yet",
             Self::OwnSource => "its source is an address of the bridge that it came to",
@@ -118,7 +118,7 @@ impl Why {
 /// Number of reasons.
 pub const REASONS: usize = 18;
 
-impl Why {
+impl PuntReason {
     /// Returns the index of the reason's counter, below [`REASONS`].
     pub const fn index(self) -> usize {
         match self {
@@ -136,7 +136,7 @@ impl Why {
             Self::UnknownOption(_) => 11,
             Self::Rejected(_) => 12,
             Self::Tarpit => 13,
-            Self::Told(_) => 14,
+            Self::RuleEvent(_) => 14,
             Self::Unprotected(_) => 15,
             Self::Keyless(_) => 16,
             Self::OwnSource => 17,
@@ -147,23 +147,23 @@ impl Why {
     pub const fn name_at(index: usize) -> &'static str {
         const NAMES: [&str; REASONS] = [
             "service",
-            Why::Local.name(),
-            Why::Unresolved(NextHopId::NO_ROUTE).name(),
-            Why::TtlExceeded.name(),
-            Why::TooBig(0).name(),
-            Why::NoRoute.name(),
-            Why::Unreachable.name(),
-            Why::Prohibit.name(),
-            Why::Redirect(NextHopId::NO_ROUTE).name(),
-            Why::BeyondScope.name(),
-            Why::ParameterProblem(0).name(),
-            Why::UnknownOption(0).name(),
-            Why::Rejected(Reject::TcpReset).name(),
-            Why::Tarpit.name(),
+            PuntReason::Local.name(),
+            PuntReason::Unresolved(NextHopId::NO_ROUTE).name(),
+            PuntReason::TtlExceeded.name(),
+            PuntReason::TooBig(0).name(),
+            PuntReason::NoRoute.name(),
+            PuntReason::Unreachable.name(),
+            PuntReason::Prohibit.name(),
+            PuntReason::Redirect(NextHopId::NO_ROUTE).name(),
+            PuntReason::BeyondScope.name(),
+            PuntReason::ParameterProblem(0).name(),
+            PuntReason::UnknownOption(0).name(),
+            PuntReason::Rejected(Reject::TcpReset).name(),
+            PuntReason::Tarpit.name(),
             "told",
-            Why::Unprotected(0).name(),
-            Why::Keyless(0).name(),
-            Why::OwnSource.name(),
+            PuntReason::Unprotected(0).name(),
+            PuntReason::Keyless(0).name(),
+            PuntReason::OwnSource.name(),
         ];
         NAMES[index % REASONS]
     }
@@ -187,7 +187,7 @@ impl Why {
             | Self::Local
             | Self::Unresolved(_)
             | Self::Redirect(_)
-            | Self::Told(_)
+            | Self::RuleEvent(_)
             | Self::Keyless(_)
             | Self::OwnSource => None,
         }
@@ -206,5 +206,5 @@ pub struct Punt {
     /// The packet, from its Ethernet header on; `ingress` and `l3` are set.
     pub frame: Frame,
     /// The reason.
-    pub why: Why,
+    pub why: PuntReason,
 }

@@ -9,7 +9,7 @@ use queue::{Leaf, Packet};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::connection::{EntryId, Purge};
-use crate::punt::{Punt, Why};
+use crate::punt::{Punt, PuntReason};
 use crate::queueing::{Change, Waiting};
 use crate::table::NextHopId;
 use crate::tap::Tapped;
@@ -118,7 +118,7 @@ pub struct Rings {
 impl Rings {
     /// Returns true if the ring to control has room for a packet with this reason.
     #[inline]
-    pub(crate) fn has_room_for(&self, why: Why) -> bool {
+    pub(crate) fn has_room_for(&self, why: PuntReason) -> bool {
         let reserved = if why.is_bulk() { RESERVED } else { 0 };
         self.punts.slots() > reserved
     }

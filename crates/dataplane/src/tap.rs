@@ -13,7 +13,7 @@ mod table;
 use frame::{Frame, InterfaceId};
 
 pub(crate) use table::Taps;
-pub use table::{By, Direction, MIRRORS, Tapped};
+pub use table::{Direction, MIRRORS, TapOrigin, Tapped};
 
 use crate::bridge::packet_at;
 use crate::drop::DropReason;
@@ -121,7 +121,7 @@ pub(crate) fn show(
         Direction::Received => Stage::Ingress,
         Direction::Transmitted => Stage::Egress,
     };
-    let by = By::Interface {
+    let by = TapOrigin::Interface {
         id,
         direction,
         stage,

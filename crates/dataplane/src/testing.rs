@@ -17,7 +17,7 @@ use crate::connection;
 use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
 use crate::interface::{Details, Interface, InterfaceTable, Tag};
 use crate::out::OutId;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rings::{Command, Remote, rings};
 use crate::rule::Class;
 use crate::service::{self, Carried, Match, Rate, ServiceId, Services};
@@ -399,7 +399,7 @@ impl Rig {
     }
 
     /// Returns the packets handed to control since the last call, and frees their frames.
-    pub(crate) fn punts(&mut self) -> Vec<(Why, Vec<u8>)> {
+    pub(crate) fn punts(&mut self) -> Vec<(PuntReason, Vec<u8>)> {
         let mut punts = Vec::new();
         for remote in &mut self.remotes {
             while let Ok(punt) = remote.punts.pop() {
@@ -475,14 +475,14 @@ fn interfaces_of_rig() -> BTreeMap<InterfaceId, (Interface, Details)> {
 }
 
 /// The punt of ARP.
-pub(crate) const ARP: Why = heard(0, false);
+pub(crate) const ARP: PuntReason = heard(0, false);
 /// The punt of ICMP of both families.
-pub(crate) const ICMP: Why = heard(1, true);
+pub(crate) const ICMP: PuntReason = heard(1, true);
 
 /// Returns the punt of the service with this index.
-pub(crate) const fn heard(place: usize, meets_rules: bool) -> Why {
+pub(crate) const fn heard(place: usize, meets_rules: bool) -> PuntReason {
     match ServiceId::new(place) {
-        Some(id) => Why::Service { id, meets_rules },
+        Some(id) => PuntReason::Service { id, meets_rules },
         None => panic!("there is no such place"),
     }
 }

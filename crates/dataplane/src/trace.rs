@@ -15,7 +15,7 @@ use crate::drop::DropReason;
 use crate::interface::InterfaceTable;
 use crate::nat::Mappings;
 use crate::out::OutId;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rule::{
     self, ArpMatch, Chain, Clock, LinkMatch, List, Match, Matcher, Rule, RuleCounters, StpMatch,
     Subject, Watch,
@@ -92,7 +92,7 @@ impl Tracer for Recorder {
 
     fn left(&mut self, stage: Stage, exit: &Exit) {
         let decision = match exit {
-            Exit::Punt(Why::Service { id, .. }) => {
+            Exit::Punt(PuntReason::Service { id, .. }) => {
                 format!("the service {} takes it", self.services.name(*id))
             }
             exit => exit.to_string(),

@@ -394,8 +394,12 @@ impl Worker {
                 }
                 Some(Item::Protecting) => {
                     let before = outlet.meter.turn(Facility::Encrypting);
-                    let Scratch { nexts, ways, .. } = &mut *self.scratch;
-                    ipsec::protect(cx, vector, nexts, ways, outlet);
+                    let Scratch {
+                        nexts,
+                        association_paths,
+                        ..
+                    } = &mut *self.scratch;
+                    ipsec::protect(cx, vector, nexts, association_paths, outlet);
                     outlet.meter.turn(before);
                 }
                 Some(Item::Bridging(slot)) => {

@@ -17,12 +17,12 @@ use frame::{InterfaceId, VECTOR_FRAMES};
 use machine::Rng;
 
 use self::path::Path;
-use super::dug::Dug;
 use super::guarded::talk;
 use super::measure::Bench;
 use super::packets::Templates;
-use super::rig::{EGRESS, INGRESS, Lane, OWN4, Rig};
+use super::rig::{DrivenWorker, EGRESS, INGRESS, OWN4, Rig};
 use super::rules::{Build, Lists};
+use super::tunnels::TunnelKind;
 use super::{Family, Invalid, Options, Row, bridged, protected, queued, traffic};
 use dataplane::encap::between::Carries;
 use dataplane::firewall::Firewall;
@@ -70,7 +70,7 @@ enum Layer {
     /// VLANs on both sides.
     Vlan,
     /// A tunnel to the servers.
-    Tunnel(Dug),
+    Tunnel(TunnelKind),
     /// An IPsec policy in tunnel mode.
     Esp,
     /// Simple queues that are never full.
@@ -83,12 +83,12 @@ impl Layer {
     fn of(row: &str) -> Self {
         match row.split_once('+').map_or(row, |(layer, _)| layer) {
             "vlan" => Self::Vlan,
-            "ipip" => Self::Tunnel(Dug::Between(Carries::Packets)),
-            "gre" => Self::Tunnel(Dug::Between(Carries::Gre)),
-            "eoip" => Self::Tunnel(Dug::Between(Carries::Frames(100))),
-            "vxlan" => Self::Tunnel(Dug::Vxlan),
+            "ipip" => Self::Tunnel(TunnelKind::Between(Carries::Packets)),
+            "gre" => Self::Tunnel(TunnelKind::Between(Carries::Gre)),
+            "eoip" => Self::Tunnel(TunnelKind::Between(Carries::Frames(100))),
+            "vxlan" => Self::Tunnel(TunnelKind::Vxlan),
             "esp" => Self::Esp,
-            "wireguard" => Self::Tunnel(Dug::Wireguard),
+            "wireguard" => Self::Tunnel(TunnelKind::Wireguard),
             "queues" => Self::Queues,
             _ => Self::Bridge,
         }
@@ -187,7 +187,7 @@ fn rig(kind: Kind, workers: u16, seed: u64) -> Result<Rig, Invalid> {
             rig.interfaces().set_details(FAR_VLAN, Arc::new(details));
         }
         Layer::Tunnel(dug) => {
-            rig.dig(dug, true)?;
+            rig.add_tunnel(dug, true)?;
             rig.route_outer(false)?;
         }
         Layer::Esp => {
@@ -206,7 +206,7 @@ fn rig(kind: Kind, workers: u16, seed: u64) -> Result<Rig, Invalid> {
 
 /// Loads the packets of a worker, begins their connections, and checks where packets of both
 /// directions arrive.
-fn begin(lane: &mut Lane, kind: Kind, flows: u32, seed: u64) -> Result<(), Invalid> {
+fn begin(lane: &mut DrivenWorker, kind: Kind, flows: u32, seed: u64) -> Result<(), Invalid> {
     let mut rng = Rng::seeded(seed ^ 0xf10c);
     let draw = |_| traffic::flow(Family::Ipv4, protocol::UDP, &mut rng);
     let flows: HashSet<Tuple> = (0..flows).map(draw).collect();

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 
 use super::Layer;
 use crate::bridged::{BRIDGE, BRIDGE_MAC};
-use crate::dug::{Dug, WIREGUARD};
 use crate::ends::Record;
 use crate::far::{ESP, ETHERNET, Far, GRE, IPIP};
 use crate::hops::{self, GATEWAYS};
 use crate::packets::link_of;
 use crate::rig::{CLIENT_MAC, FAR_MAC, FAR_VLAN, MAC, OWN4};
+use crate::tunnels::{TunnelKind, WIREGUARD};
 use crate::{Family, Invalid, protected, traffic};
 use dataplane::encap::between::Carries;
 use dataplane::out::OutId;
@@ -35,10 +35,10 @@ pub(super) fn outer_packets(layer: Layer) -> Vec<Matcher> {
         matchers
     };
     match layer {
-        Layer::Tunnel(Dug::Between(Carries::Packets)) => protocol(IPIP),
-        Layer::Tunnel(Dug::Between(_)) => protocol(GRE),
-        Layer::Tunnel(Dug::Vxlan) => port(wire::vxlan::PORT),
-        Layer::Tunnel(Dug::Wireguard) => port(WIREGUARD),
+        Layer::Tunnel(TunnelKind::Between(Carries::Packets)) => protocol(IPIP),
+        Layer::Tunnel(TunnelKind::Between(_)) => protocol(GRE),
+        Layer::Tunnel(TunnelKind::Vxlan) => port(wire::vxlan::PORT),
+        Layer::Tunnel(TunnelKind::Wireguard) => port(WIREGUARD),
         Layer::Esp => protocol(ESP),
         Layer::Vlan | Layer::Queues | Layer::Bridge => Vec::new(),
     }

@@ -56,7 +56,7 @@ impl HashPolicy {
 
 /// The kind of a frame for modes that balance by peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum BalanceKey {
     /// A unicast IP packet, with the hash of its destination address.
     Peer(u32),
     /// An ARP packet at this offset.
@@ -68,24 +68,24 @@ pub(super) enum Seen {
 
 /// Parses a frame for modes that balance by peer.
 #[inline]
-pub(super) fn seen(bytes: &[u8]) -> Seen {
+pub(super) fn balance_key(bytes: &[u8]) -> BalanceKey {
     match network(bytes) {
-        Some((EtherType::ARP, at)) => Seen::Arp(at),
-        Some(_) if bytes.first().is_none_or(|to| to & 1 != 0) => Seen::Other,
+        Some((EtherType::ARP, at)) => BalanceKey::Arp(at),
+        Some(_) if bytes.first().is_none_or(|to| to & 1 != 0) => BalanceKey::Other,
         Some((EtherType::IPV4, at)) => {
             let to = bytes.get(at + 16..).and_then(|to| to.first_chunk());
-            to.map_or(Seen::Other, |to| Seen::Peer(of_peer4(*to)))
+            to.map_or(BalanceKey::Other, |to| BalanceKey::Peer(of_peer4(*to)))
         }
         Some((EtherType::IPV6, at)) => {
             let packet = bytes.get(at..).unwrap_or_default();
             let is_icmp = packet.get(6) == Some(&protocol::ICMPV6);
             let to = packet.get(24..).and_then(|to| to.first_chunk());
             match to.filter(|_| !is_icmp) {
-                Some(to) => Seen::Peer(finish(fold(u128::from_be_bytes(*to)))),
-                None => Seen::Other,
+                Some(to) => BalanceKey::Peer(finish(fold(u128::from_be_bytes(*to)))),
+                None => BalanceKey::Other,
             }
         }
-        _ => Seen::Other,
+        _ => BalanceKey::Other,
     }
 }
 
@@ -325,7 +325,7 @@ mod tests {
             for policy in ALL {
                 policy.hash(&frame[..len]);
             }
-            seen(&frame[..len]);
+            balance_key(&frame[..len]);
         }
     }
 }

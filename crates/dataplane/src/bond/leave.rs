@@ -3,7 +3,7 @@
 use frame::Frame;
 use wire::Mac;
 
-use super::hash::{self, HashPolicy, Seen};
+use super::hash::{self, BalanceKey, HashPolicy};
 use super::{Bond, SLAVES, Sends, Slave};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -85,9 +85,9 @@ pub(crate) fn egress(bond: &Bond, frame: &Frame) -> Result<Egress, DropReason> {
         Sends::Turns(places) => Egress::Any(places.clone()),
         Sends::All(places) => Egress::All(places.clone()),
         Sends::Hashed(policy, places) => Egress::One(hashed(*policy, places, frame)),
-        Sends::Buckets { of, active, .. } => match hash::seen(frame.bytes()) {
-            Seen::Peer(hash) => Egress::One(of[(hash >> 24) as usize % of.len()]),
-            Seen::Arp(_) | Seen::Other => Egress::One(*active),
+        Sends::Buckets { of, active, .. } => match hash::balance_key(frame.bytes()) {
+            BalanceKey::Peer(hash) => Egress::One(of[(hash >> 24) as usize % of.len()]),
+            BalanceKey::Arp(_) | BalanceKey::Other => Egress::One(*active),
         },
     })
 }
@@ -158,16 +158,16 @@ fn by_peer(bond: &Bond, frame: &mut Frame, worker: u16) -> u8 {
     else {
         return 0;
     };
-    let seen = hash::seen(frame.bytes());
-    let place = match seen {
-        Seen::Peer(hash) => {
+    let key = hash::balance_key(frame.bytes());
+    let place = match key {
+        BalanceKey::Peer(hash) => {
             let bucket = (hash >> 24) as u8;
             let bytes = frame.len() as u64;
             bond.loads.add(worker, bucket, bytes);
             of[usize::from(bucket)]
         }
-        Seen::Arp(at) if *receive => answer(bond, frame, at, &of[..]).unwrap_or(*active),
-        Seen::Arp(_) | Seen::Other => *active,
+        BalanceKey::Arp(at) if *receive => answer(bond, frame, at, &of[..]).unwrap_or(*active),
+        BalanceKey::Arp(_) | BalanceKey::Other => *active,
     };
     if let Some(Slave { mac: Some(mac), .. }) = bond.slaves().get(usize::from(place)) {
         replace(frame, 6, bond.mac, *mac);

@@ -7,7 +7,7 @@ use wire::Mac;
 use super::guard::{TRUSTED, Trust};
 use super::link::number;
 use super::port::PortAddresses;
-use super::rules::Looks;
+use super::rules::AppliedTables;
 use super::{Bridge, BridgePort, FrameTypes, Member, PortSet, VlanMode, VlanTable, vlan};
 use crate::drop::DropReason;
 use crate::interface::{InterfaceTable, Tag};
@@ -112,8 +112,8 @@ pub(crate) struct Source<'a> {
     pub(super) asks: bool,
     /// The port's trust settings for the bridge's guards.
     pub(super) trust: &'a Trust,
-    /// The tables that apply to the frames, from [`super::filter::looked_at`].
-    pub(super) looks: Looks<'a>,
+    /// The tables that apply to the frames, from [`super::filter::with_tables`].
+    pub(super) applied: AppliedTables<'a>,
 }
 
 impl<'a> Source<'a> {
@@ -147,7 +147,7 @@ impl<'a> Source<'a> {
             stations: above.stations,
             asks: interfaces.services(interface) != ServiceSet::default(),
             trust: &port.trust,
-            looks: Looks::default(),
+            applied: AppliedTables::default(),
             bridge,
         })
     }
@@ -176,7 +176,7 @@ impl<'a> Source<'a> {
             stations: false,
             asks: false,
             trust: &TRUSTED,
-            looks: Looks::default(),
+            applied: AppliedTables::default(),
             bridge,
         }
     }
@@ -303,7 +303,7 @@ impl Source<'_> {
     /// Returns true if frames take the bridge's fast path.
     #[inline(always)]
     pub(super) const fn is_fast(&self) -> bool {
-        self.bridge.fast_path && !self.looks.any()
+        self.bridge.fast_path && !self.applied.any()
     }
 
     /// Returns true if a frame is for services of its ingress port only and is not forwarded.

@@ -12,7 +12,7 @@ use crate::rule::{Marks, Readdress, Verdict};
 use crate::walk::guarded::Detoured;
 use crate::walk::guarded::Watcher;
 use crate::walk::guarded::bridged::{Hook, TracedFrame};
-use crate::walk::guarded::detour::{self, Left, Ports};
+use crate::walk::guarded::detour::{self, DetourEnd, Ports};
 use crate::walk::{Context, Exit, Memory, Stage, name};
 
 /// The result of bridging a frame.
@@ -93,7 +93,7 @@ fn decide_from<W: Watcher>(
     memory: &mut Memory,
     tracer: &mut W,
 ) -> Result<Bridged, Exit> {
-    let looked = filter::looked_at(cx, source);
+    let looked = filter::with_tables(cx, source);
     let source = looked.as_ref().unwrap_or(source);
     let head = decide::head(frame.bytes()).ok_or(Exit::Drop(DropReason::EthernetLength))?;
     let mut walk = Walk {
@@ -119,7 +119,7 @@ fn decide_from<W: Watcher>(
     walk.detours(frame)?;
     let head = decide::head(frame.bytes()).unwrap_or(head);
     let class = decide::admit(source, &head).map_err(Exit::Drop)?;
-    guard::look(source.bridge.guards, source.trust, frame.bytes()).map_err(Exit::Drop)?;
+    guard::check(source.bridge.guards, source.trust, frame.bytes()).map_err(Exit::Drop)?;
     walk.comes_in(&class);
     let hosts = cx.interfaces.bridges().hosts();
     let place = hosts.place(&source.key(&class, head.to));
@@ -151,8 +151,9 @@ impl<W: Watcher> Walk<'_, W> {
         let to = match self.ask(Hook::Dstnat, InterfaceId::NONE, frame) {
             Some(Verdict::Drop(_)) => return Err(Exit::Drop(Hook::Dstnat.reason())),
             Some(Verdict::Readdress(Readdress::ArpReply(mac))) => {
-                self.tracer
-                    .passed(Stage::Bridging, || format!("is told that it is at {mac}"));
+                self.tracer.passed(Stage::Bridging, || {
+                    format!("is rule_events that it is at {mac}")
+                });
                 return Ok(true);
             }
             Some(Verdict::Readdress(Readdress::Destination(mac))) => mac.0,
@@ -177,7 +178,7 @@ impl<W: Watcher> Walk<'_, W> {
             let head = decide::head(frame.bytes());
             head.is_some_and(|head| head.to != source.own && !source.keeps(&head))
         };
-        if !source.looks.detours || !source.is_open() || !is_passing(frame) {
+        if !source.applied.detours || !source.is_open() || !is_passing(frame) {
             return Ok(());
         }
         let entered = detour::explain_entry(
@@ -190,8 +191,8 @@ impl<W: Watcher> Walk<'_, W> {
         );
         match entered {
             Ok(detoured) => self.detoured = detoured,
-            Err(Left::Routed) => readdress(frame, self.own()),
-            Err(Left::Ends(exit)) => return Err(exit),
+            Err(DetourEnd::Routed) => readdress(frame, self.own()),
+            Err(DetourEnd::Ends(exit)) => return Err(exit),
         }
         Ok(())
     }
@@ -304,11 +305,11 @@ impl<W: Watcher> Walk<'_, W> {
     }
 
     fn ask(&mut self, hook: Hook, egress: InterfaceId, frame: &Frame) -> Option<Verdict> {
-        let rules = self.source.looks.rules?;
+        let rules = self.source.applied.rules?;
         self.tracer.asks(Stage::Bridging);
         let frame = TracedFrame {
             bytes: frame.bytes(),
-            ports: filter::between(self.source, egress),
+            ports: filter::port_pair(self.source, egress),
             marks: &mut self.marks,
         };
         rules.explain(self.cx, hook, frame, &mut self.memory.rules, self.tracer)

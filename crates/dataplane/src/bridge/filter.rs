@@ -13,47 +13,47 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::decide::{Source, head};
+use super::frame_columns::{CHUNK, PortPair};
 use super::passes;
-use super::rules::{Looks, Rules};
-use super::scratch::{Asking, Passes};
-use super::sheet::{Between, CHUNK};
+use super::rules::{AppliedTables, Rules};
+use super::scratch::{Passes, RuleScratch};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::outlet::{Dispatch, Outlet};
 use crate::packet::link::HEADER;
-use crate::walk::guarded::bridged::{Asked, Fate, Fates, Hook};
-use crate::walk::guarded::detour::{self, Left};
+use crate::walk::guarded::bridged::{FrameVerdict, FrameVerdicts, Hook, HookInput};
+use crate::walk::guarded::detour::{self, DetourEnd};
 use crate::walk::{self, Context};
 
 /// Returns the source with the tables that apply to its frames; `None` if none applies. Called once
 /// per vector.
 #[inline]
-pub(super) fn looked_at<'a>(cx: &Context<'a>, source: &Source<'a>) -> Option<Source<'a>> {
+pub(super) fn with_tables<'a>(cx: &Context<'a>, source: &Source<'a>) -> Option<Source<'a>> {
     let tables = &cx.snapshot.firewall.bridge;
     if tables.is_empty() && !tables.slow {
         return None;
     }
-    let looks = Looks {
+    let applied = AppliedTables {
         rules: Rules::of(cx, source.bridge.id),
         detours: !source.is_router() && detour::is_on(cx, source.filters_vlans()),
         slow: tables.slow,
     };
-    looks.any().then(|| {
+    applied.any().then(|| {
         let mut looked = *source;
         // RouterOS: fast forward is for frames that no table applies to.
-        (looked.straight_to, looked.looks) = (None, looks);
+        (looked.straight_to, looked.applied) = (None, applied);
         looked
     })
 }
 
-impl Asking {
+impl RuleScratch {
     /// Sets the ports of the frame at `at`. Position 0 begins a new part.
     #[inline(always)]
     pub(super) fn pass(&mut self, at: usize, source: &Source<'_>, egress: InterfaceId) {
         if at == 0 {
             self.left = u64::MAX;
         }
-        self.between[at % CHUNK] = between(source, egress);
+        self.ports[at % CHUNK] = port_pair(source, egress);
     }
 
     /// Evaluates the rules of a hook for these frames of a part. Returns the frames that end.
@@ -67,12 +67,12 @@ impl Asking {
         frames: &mut [Frame],
         outlet: &mut Outlet,
     ) -> u64 {
-        let fates = self.fates(cx, source, hook, which, frames, outlet);
-        self.left &= !fates.ended();
-        fates.ended()
+        let verdicts = self.verdicts(cx, source, hook, which, frames, outlet);
+        self.left &= !verdicts.ended();
+        verdicts.ended()
     }
 
-    fn fates(
+    fn verdicts(
         &mut self,
         cx: &Context<'_>,
         source: &Source<'_>,
@@ -80,17 +80,17 @@ impl Asking {
         which: u64,
         frames: &mut [Frame],
         outlet: &mut Outlet,
-    ) -> Fates {
-        let rules = source.looks.rules.filter(|rules| rules.has(hook));
+    ) -> FrameVerdicts {
+        let rules = source.applied.rules.filter(|rules| rules.has(hook));
         let Some(rules) = rules.filter(|_| which != 0) else {
-            return Fates::default();
+            return FrameVerdicts::default();
         };
-        let mut asked = Asked {
-            ways: &self.between[..frames.len().min(CHUNK)],
+        let mut input = HookInput {
+            ports: &self.ports[..frames.len().min(CHUNK)],
             frames,
             which,
         };
-        rules.ask(cx, hook, &mut asked, &mut self.sheet, outlet)
+        rules.evaluate_chunk(cx, hook, &mut input, &mut self.frame_columns, outlet)
     }
 }
 
@@ -104,8 +104,8 @@ pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
 }
 
 /// Returns the ports of a frame that leaves by `egress`.
-pub(super) fn between(source: &Source<'_>, egress: InterfaceId) -> Between {
-    Between {
+pub(super) fn port_pair(source: &Source<'_>, egress: InterfaceId) -> PortPair {
+    PortPair {
         ingress: match source.is_router() {
             true => InterfaceId::NONE,
             false => source.interface,
@@ -134,8 +134,8 @@ pub(super) fn run(
 ) -> Traffic {
     let is_open = !source.is_router() && source.is_open();
     if is_open
-        && source.looks.detours
-        && let Some((mut one, mut all)) = passes.asking.alone.take()
+        && source.applied.detours
+        && let Some((mut one, mut all)) = passes.rule_scratch.alone.take()
     {
         let mut came = Traffic::default();
         core::mem::swap(vector, &mut all);
@@ -149,11 +149,11 @@ pub(super) fn run(
                 outlet.discard(frame, DropReason::NoBuffer);
             }
         }
-        passes.asking.alone = Some((one, all));
+        passes.rule_scratch.alone = Some((one, all));
         return came;
     }
     let ended = match is_open {
-        true => arrive(cx, source, vector, &mut passes.asking, outlet),
+        true => arrive(cx, source, vector, &mut passes.rule_scratch, outlet),
         false => Traffic::default(),
     };
     let came = passes::bridge(cx, source, vector, passes, outlet);
@@ -169,11 +169,11 @@ fn arrive(
     cx: &Context<'_>,
     source: &Source<'_>,
     vector: &mut Vector,
-    asking: &mut Asking,
+    rule_scratch: &mut RuleScratch,
     outlet: &mut Outlet,
 ) -> Traffic {
-    let mut ended = arrive_at(cx, source, Hook::Chip, vector, asking, outlet);
-    let more = arrive_at(cx, source, Hook::Dstnat, vector, asking, outlet);
+    let mut ended = arrive_at(cx, source, Hook::Chip, vector, rule_scratch, outlet);
+    let more = arrive_at(cx, source, Hook::Dstnat, vector, rule_scratch, outlet);
     ended.packets += more.packets;
     ended.bytes += more.bytes;
     ended
@@ -184,35 +184,37 @@ fn arrive_at(
     source: &Source<'_>,
     hook: Hook,
     vector: &mut Vector,
-    asking: &mut Asking,
+    rule_scratch: &mut RuleScratch,
     outlet: &mut Outlet,
 ) -> Traffic {
     let mut ended = Traffic::default();
-    if !{ source.looks.rules }.is_some_and(|rules| rules.has(hook)) {
+    if !{ source.applied.rules }.is_some_and(|rules| rules.has(hook)) {
         return ended;
     }
-    let mut fates = [Fates::default(); VECTOR_FRAMES.div_ceil(CHUNK)];
-    asking.between.fill(between(source, InterfaceId::NONE));
-    for (frames, fates) in vector.frames_mut().chunks_mut(CHUNK).zip(&mut fates) {
+    let mut verdicts = [FrameVerdicts::default(); VECTOR_FRAMES.div_ceil(CHUNK)];
+    rule_scratch
+        .ports
+        .fill(port_pair(source, InterfaceId::NONE));
+    for (frames, verdicts) in vector.frames_mut().chunks_mut(CHUNK).zip(&mut verdicts) {
         // RouterOS: bridge rules cannot drop spanning tree messages; rules of a switch chip can.
         let passes = |frame: &Frame| {
             hook == Hook::Chip || head(frame.bytes()).is_none_or(|head| !source.keeps(&head))
         };
         let which = frames.iter().rev();
         let which = which.fold(0, |which, frame| which << 1 | u64::from(passes(frame)));
-        *fates = asking.fates(cx, source, hook, which, frames, outlet);
+        *verdicts = rule_scratch.verdicts(cx, source, hook, which, frames, outlet);
     }
-    if fates.iter().all(|fates| fates.ended() == 0) {
+    if verdicts.iter().all(|verdicts| verdicts.ended() == 0) {
         return ended;
     }
     let mut place = 0;
     let mut frames = vector.extract(|_| {
         let at = place;
         place += 1;
-        fates[at / CHUNK].ended() >> (at % CHUNK) & 1 != 0
+        verdicts[at / CHUNK].ended() >> (at % CHUNK) & 1 != 0
     });
-    for fates in fates {
-        for at in bits(fates.ended()) {
+    for verdicts in verdicts {
+        for at in bits(verdicts.ended()) {
             let Some(mut frame) = frames.next() else {
                 return ended;
             };
@@ -220,10 +222,10 @@ fn arrive_at(
             ended.bytes += frame.len() as u64;
             frame.ingress = source.interface;
             let is = |set: u64| set >> at & 1 != 0;
-            if is(fates.answers) {
+            if is(verdicts.answers) {
                 (frame.egress, frame.l3) = (source.interface, HEADER as u16);
                 walk::transmit(cx, frame, outlet);
-            } else if is(fates.malformed) {
+            } else if is(verdicts.malformed) {
                 outlet.discard(frame, DropReason::ArpMalformed);
             } else {
                 outlet.discard(frame, hook.reason());
@@ -241,7 +243,7 @@ fn alone(
     passes: &mut Passes,
     outlet: &mut Outlet,
 ) -> Traffic {
-    let ended = arrive(cx, source, one, &mut passes.asking, outlet);
+    let ended = arrive(cx, source, one, &mut passes.rule_scratch, outlet);
     let Some(frame) = one.frames_mut().first_mut() else {
         return ended;
     };
@@ -254,13 +256,13 @@ fn alone(
     if passing.is_some() {
         match detour::enter(cx, frame, source.bridge.id, source.interface, outlet) {
             Ok(detoured) => outlet.detoured = detoured,
-            Err(Left::Routed) => {
+            Err(DetourEnd::Routed) => {
                 let [_, _, own @ ..] = source.own.to_be_bytes();
                 if let Some(to) = frame.bytes_mut().first_chunk_mut() {
                     *to = own;
                 }
             }
-            Err(Left::Ends(exit)) => {
+            Err(DetourEnd::Ends(exit)) => {
                 for frame in one.drain() {
                     outlet.settle(cx, frame, exit);
                 }
@@ -281,13 +283,13 @@ pub(super) fn one_leaves(
     mut frame: Frame,
     outlet: &mut Outlet,
 ) -> Option<Frame> {
-    let way = between(source, frame.egress);
+    let ports = port_pair(source, frame.egress);
     let asks = |hook: Hook, frame: &mut Frame, outlet: &mut Outlet| {
-        let rules = source.looks.rules?;
-        match rules.ask_one(cx, hook, frame, way, outlet) {
-            Fate::GoesOn => None,
-            Fate::Drop(reason) => Some(reason),
-            Fate::Answers => Some(hook.reason()),
+        let rules = source.applied.rules?;
+        match rules.evaluate_one(cx, hook, frame, ports, outlet) {
+            FrameVerdict::GoesOn => None,
+            FrameVerdict::Drop(reason) => Some(reason),
+            FrameVerdict::Answers => Some(hook.reason()),
         }
     };
     if let Some(reason) = asks(through(source), &mut frame, outlet) {
@@ -326,12 +328,12 @@ pub(super) fn one_rises(
     frame: &mut Frame,
     outlet: &mut Outlet,
 ) -> Result<(), DropReason> {
-    let Some(rules) = source.looks.rules else {
+    let Some(rules) = source.applied.rules else {
         return Ok(());
     };
-    let way = between(source, InterfaceId::NONE);
-    match rules.ask_one(cx, Hook::Input, frame, way, outlet) {
-        Fate::Drop(reason) => Err(reason),
-        Fate::GoesOn | Fate::Answers => Ok(()),
+    let ports = port_pair(source, InterfaceId::NONE);
+    match rules.evaluate_one(cx, Hook::Input, frame, ports, outlet) {
+        FrameVerdict::Drop(reason) => Err(reason),
+        FrameVerdict::GoesOn | FrameVerdict::Answers => Ok(()),
     }
 }

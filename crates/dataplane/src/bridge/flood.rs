@@ -168,7 +168,7 @@ pub(super) fn leave(
     if !tags::retag(&mut frame, &class, how, source.bridge.ethertype) {
         return outlet.lose(frame, DropReason::NoBuffer);
     }
-    if source.looks.any() {
+    if source.applied.any() {
         match filter::one_leaves(cx, source, frame, outlet) {
             Some(left) => frame = left,
             None => return,

@@ -174,7 +174,7 @@ pub(super) fn run(guards: Guards, trust: &Trust, frame: &mut Frame) -> Result<()
 ///
 /// # Errors
 /// The reason to drop it.
-pub(super) fn look(guards: Guards, trust: &Trust, bytes: &[u8]) -> Result<(), DropReason> {
+pub(super) fn check(guards: Guards, trust: &Trust, bytes: &[u8]) -> Result<(), DropReason> {
     match guards.are_off() {
         true => Ok(()),
         false => admit(guards, trust, kind_of(bytes).1),
@@ -199,23 +199,23 @@ pub(super) fn edit(
     trust: &Trust,
     kind: Kind,
 ) -> Result<(), DropReason> {
-    let Some(place) = Place::of(frame.bytes(), l3) else {
+    let Some(offsets) = DhcpOffsets::of(frame.bytes(), l3) else {
         return Ok(());
     };
     let option = trust.agent.as_deref();
-    match (kind, &place.agent, option) {
-        (Kind::Client, Some(_), _) if !trust.dhcp && place.has_no_relay => {
+    match (kind, &offsets.agent, option) {
+        (Kind::Client, Some(_), _) if !trust.dhcp && offsets.has_no_relay => {
             return Err(DropReason::BridgeDhcpOption);
         }
         (Kind::Client, None, Some(option)) if !trust.dhcp => {
             finish_checksum(frame);
-            insert(frame, l3, &place, option);
+            insert(frame, l3, &offsets, option);
         }
-        (Kind::Server, Some(agent), _) if place.has_no_relay => {
+        (Kind::Server, Some(agent), _) if offsets.has_no_relay => {
             finish_checksum(frame);
-            let message = frame.bytes_mut().get_mut(place.message..);
+            let message = frame.bytes_mut().get_mut(offsets.message..);
             dhcp::blank(message.unwrap_or_default(), agent.clone());
-            seal(frame.bytes_mut(), l3, &place);
+            write_checksums(frame.bytes_mut(), l3, &offsets);
         }
         _ => {}
     }
@@ -223,7 +223,7 @@ pub(super) fn edit(
 }
 
 /// The offsets of a DHCP message in its frame.
-struct Place {
+struct DhcpOffsets {
     udp: usize,
     message: usize,
     /// Length of the message in bytes.
@@ -233,7 +233,7 @@ struct Place {
     has_no_relay: bool,
 }
 
-impl Place {
+impl DhcpOffsets {
     /// Parses a frame; `None` if it holds no whole DHCP message.
     fn of(bytes: &[u8], l3: usize) -> Option<Self> {
         let packet = ipv4::Packet::new_checked(bytes.get(l3..)?).ok()?;
@@ -264,36 +264,36 @@ fn finish_checksum(frame: &mut Frame) {
 
 /// Inserts the option. A request that would become too long is forwarded without it (RFC 3046,
 /// 2.1).
-fn insert(frame: &mut Frame, l3: usize, place: &Place, option: &[u8]) {
+fn insert(frame: &mut Frame, l3: usize, offsets: &DhcpOffsets, option: &[u8]) {
     /// The largest packet that every link carries, in bytes.
     const MTU: usize = 1500;
     let before = frame.len();
-    let most = place.message + place.len.max(place.end + option.len() + 1);
+    let most = offsets.message + offsets.len.max(offsets.end + option.len() + 1);
     if most - l3 > MTU || !frame.set_len(most) {
         return;
     }
-    let message = frame.bytes_mut().get_mut(place.message..);
+    let message = frame.bytes_mut().get_mut(offsets.message..);
     let message = message.unwrap_or_default();
-    let Some(len) = dhcp::insert(message, place.end, place.len, option) else {
+    let Some(len) = dhcp::insert(message, offsets.end, offsets.len, option) else {
         let _ = frame.set_len(before);
         return;
     };
-    let (total, datagram) = (place.message + len - l3, len + udp::HEADER_LEN);
+    let (total, datagram) = (offsets.message + len - l3, len + udp::HEADER_LEN);
     let bytes = frame.bytes_mut();
-    let lengths = [(l3 + 2, total), (place.udp + 4, datagram)];
+    let lengths = [(l3 + 2, total), (offsets.udp + 4, datagram)];
     for (at, value) in lengths {
         if let Some(field) = bytes.get_mut(at..at + 2) {
             field.copy_from_slice(&(value as u16).to_be_bytes());
         }
     }
-    seal(bytes, l3, place);
+    write_checksums(bytes, l3, offsets);
 }
 
 /// Writes the IPv4 and UDP checksums of a datagram with correct lengths. A datagram without a UDP
 /// checksum keeps none.
-fn seal(bytes: &mut [u8], l3: usize, place: &Place) {
+fn write_checksums(bytes: &mut [u8], l3: usize, offsets: &DhcpOffsets) {
     let Some((header, rest)) = bytes.get_mut(l3..).and_then(|packet| {
-        let header = place.udp - l3;
+        let header = offsets.udp - l3;
         packet.split_at_mut_checked(header)
     }) else {
         return;

@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn a_loop_is_told_of_ten_times_in_five_seconds() {
         let mut limit = OwnSources::default();
-        let mut told = |second| (0..1_000).filter(|_| limit.admits(second)).count();
-        assert_eq!([100, 104, 105, 111].map(&mut told), [10, 0, 10, 10]);
+        let mut rule_events = |second| (0..1_000).filter(|_| limit.admits(second)).count();
+        assert_eq!([100, 104, 105, 111].map(&mut rule_events), [10, 0, 10, 10]);
     }
 }

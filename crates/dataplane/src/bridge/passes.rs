@@ -16,13 +16,15 @@ use super::decide::{self, Class, Head, Leaves, Many, Source, To};
 use super::filter;
 use super::link::ADDRESSES;
 use super::own_source::OwnSources;
-use super::scratch::{Asking, EGRESSES, Egress, NO_EGRESS, PART, Passes, Seen, Way};
+use super::scratch::{
+    BridgeExit, ClassifiedFrame, EGRESSES, Egress, NO_EGRESS, PART, Passes, RuleScratch,
+};
 use super::{BridgePort, flood, guard, offload, receive, tags};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::{Dispatch, Outlet};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::table::{BridgeHosts, Learned};
 use crate::walk::Context;
 use crate::walk::guarded::bridged::Hook;
@@ -63,7 +65,7 @@ pub(super) fn run(
     passes: &mut Passes,
     outlet: &mut Outlet,
 ) -> Traffic {
-    match filter::looked_at(cx, source) {
+    match filter::with_tables(cx, source) {
         None => bridge(cx, source, vector, passes, outlet),
         Some(source) => filter::run(cx, &source, vector, passes, outlet),
     }
@@ -78,12 +80,12 @@ pub(super) fn bridge(
     outlet: &mut Outlet,
 ) -> Traffic {
     let Passes {
-        seen,
+        classified,
         outs,
-        ways,
+        exits,
         egresses,
         risen,
-        asking,
+        rule_scratch,
         own_sources,
     } = passes;
     egresses.fill(NO_EGRESS);
@@ -103,12 +105,12 @@ pub(super) fn bridge(
     let mut at = 0;
     while at < frames.len().min(VECTOR_FRAMES) {
         let part = PART.min(frames.len() - at);
-        stage.sight(frames, at..at + part, seen);
+        stage.sight(frames, at..at + part, classified);
         let frames = &mut frames[at..at + part];
-        let (outs, ways) = (&mut outs[at..at + part], &mut ways[at..at + part]);
-        stage.judge(frames, seen, outs, ways);
-        if source.looks.any() {
-            stage.ask(frames, outs, ways, asking);
+        let (outs, exits) = (&mut outs[at..at + part], &mut exits[at..at + part]);
+        stage.judge(frames, classified, outs, exits);
+        if source.applied.any() {
+            stage.ask(frames, outs, exits, rule_scratch);
         }
         at += part;
     }
@@ -117,7 +119,7 @@ pub(super) fn bridge(
     if groups && source.asks {
         receive::hear(cx, source, vector.frames(), outlet);
     }
-    commit(cx, source, vector, risen, outs, ways, outlet);
+    commit(cx, source, vector, risen, outs, exits, outlet);
     came
 }
 
@@ -141,7 +143,12 @@ struct Stage<'a> {
 impl Stage<'_> {
     /// Pass 1: parses heads, classifies frames and prefetches the entries of both hosts.
     #[inline(always)]
-    fn sight(&mut self, frames: &mut [Frame], places: Range<usize>, seen: &mut [Seen; PART]) {
+    fn sight(
+        &mut self,
+        frames: &mut [Frame],
+        places: Range<usize>,
+        classified: &mut [ClassifiedFrame; PART],
+    ) {
         let (source, hosts) = (self.source, self.hosts);
         let learns = !source.is_router();
         // Guards inspect packets, so frames with equal headers may differ.
@@ -150,7 +157,7 @@ impl Stage<'_> {
         let mut before = Head::default();
         self.came.packets += places.len() as u64;
         let first = places.start;
-        for (at, seen) in places.zip(seen) {
+        for (at, classified) in places.zip(classified) {
             if let Some(next) = frames.get(at + AHEAD) {
                 next.prefetch();
             }
@@ -160,24 +167,26 @@ impl Stage<'_> {
             }
             bytes += frame.len() as u64;
             let Some(head) = decide::head(frame.bytes()) else {
-                (seen.again, seen.class) = (false, Err(DropReason::EthernetLength));
-                (seen.head, before) = (Head::default(), Head::default());
+                (classified.again, classified.class) = (false, Err(DropReason::EthernetLength));
+                (classified.head, before) = (Head::default(), Head::default());
                 continue;
             };
             // The first frame of each part is always decided again, which limits the age of a decision.
-            seen.again = head == before && at != first && alike;
-            (seen.head, before) = (head, head);
-            if seen.again {
+            classified.again = head == before && at != first && alike;
+            (classified.head, before) = (head, head);
+            if classified.again {
                 continue;
             }
             groups |= head.is_to_group();
-            seen.class = decide::admit(source, &head);
-            let Ok(class) = &seen.class else { continue };
-            seen.to = hosts.place(&source.key(class, head.to));
-            hosts.prefetch(seen.to);
+            classified.class = decide::admit(source, &head);
+            let Ok(class) = &classified.class else {
+                continue;
+            };
+            classified.to = hosts.place(&source.key(class, head.to));
+            hosts.prefetch(classified.to);
             if learns {
-                seen.from = hosts.place(&source.key(class, head.from));
-                hosts.prefetch(seen.from);
+                classified.from = hosts.place(&source.key(class, head.from));
+                hosts.prefetch(classified.from);
             }
         }
         self.came.bytes += bytes;
@@ -189,22 +198,22 @@ impl Stage<'_> {
     fn judge(
         &mut self,
         frames: &mut [Frame],
-        seen: &[Seen; PART],
+        classified: &[ClassifiedFrame; PART],
         outs: &mut [OutId],
-        ways: &mut [Way],
+        exits: &mut [BridgeExit],
     ) {
-        let ends = outs.iter_mut().zip(ways);
-        for ((frame, seen), (out, way)) in frames.iter_mut().zip(seen).zip(ends) {
-            if !seen.again {
-                self.last = self.decide(frame, seen);
+        let ends = outs.iter_mut().zip(exits);
+        for ((frame, classified), (out, exit)) in frames.iter_mut().zip(classified).zip(ends) {
+            if !classified.again {
+                self.last = self.decide(frame, classified);
             }
             match self.last {
                 Verdict::Leave(at, how, class) => {
-                    *out = self.leave(frame, usize::from(at), how, class, way);
+                    *out = self.leave(frame, usize::from(at), how, class, exit);
                 }
                 other => {
                     *out = OutId::NONE;
-                    *way = self.end(frame, other);
+                    *exit = self.end(frame, other);
                 }
             }
         }
@@ -212,12 +221,12 @@ impl Stage<'_> {
 
     /// Decides about a frame, and learns its source address.
     #[inline(always)]
-    fn decide(&mut self, frame: &mut Frame, seen: &Seen) -> Verdict {
-        let (source, head) = (self.source, &seen.head);
+    fn decide(&mut self, frame: &mut Frame, classified: &ClassifiedFrame) -> Verdict {
+        let (source, head) = (self.source, &classified.head);
         if source.keeps(head) {
             return Verdict::Reserved;
         }
-        let class = match seen.class {
+        let class = match classified.class {
             Ok(class) => class,
             Err(reason) => return Verdict::Drop(reason),
         };
@@ -228,10 +237,10 @@ impl Stage<'_> {
         }
         let mut learned = Learned::Known;
         if source.learns(&class) {
-            learned = self.learn(frame, seen, &class);
+            learned = self.learn(frame, classified, &class);
         }
         let interfaces = self.cx.interfaces;
-        let to = decide::find(interfaces, self.hosts, source, head, &class, seen.to);
+        let to = decide::find(interfaces, self.hosts, source, head, &class, classified.to);
         if let (Some(from), To::Port(id)) = (source.switched, to) {
             self.teach(head, &class, from, learned, id);
         }
@@ -254,8 +263,8 @@ impl Stage<'_> {
     /// Learns the source address of a frame. An address of the bridge itself is not learned but
     /// reported to control.
     #[inline(always)]
-    fn learn(&mut self, frame: &Frame, seen: &Seen, class: &Class) -> Learned {
-        let (source, from) = (self.source, seen.head.from);
+    fn learn(&mut self, frame: &Frame, classified: &ClassifiedFrame, class: &Class) -> Learned {
+        let (source, from) = (self.source, classified.head.from);
         if source.is_own(from) {
             self.tell_own_source(frame);
             return Learned::Fixed;
@@ -264,7 +273,7 @@ impl Stage<'_> {
         let (now, max) = (self.now, source.bridge.max_learned);
         let learned = self
             .hosts
-            .learn_at(seen.from, &key, source.interface, now, max);
+            .learn_at(classified.from, &key, source.interface, now, max);
         if let Learned::Moved(before) = learned {
             let (bridges, to) = (self.cx.interfaces.bridges(), source.interface);
             offload::moved(bridges.switch(), source.bridge, &key, before, to);
@@ -278,7 +287,8 @@ impl Stage<'_> {
     #[inline(never)]
     fn tell_own_source(&mut self, frame: &Frame) {
         if self.own_sources.admits(self.now) {
-            self.outlet.punt_copy(frame, ADDRESSES, Why::OwnSource);
+            self.outlet
+                .punt_copy(frame, ADDRESSES, PuntReason::OwnSource);
         }
     }
 
@@ -325,7 +335,7 @@ impl Stage<'_> {
     }
 
     /// Prepares a frame to leave by a cached egress port. Returns its out; [`OutId::NONE`] with
-    /// `way` set if more must be done.
+    /// `exit` set if more must be done.
     #[inline(always)]
     fn leave(
         &mut self,
@@ -333,43 +343,43 @@ impl Stage<'_> {
         at: usize,
         how: Leaves,
         class: Class,
-        way: &mut Way,
+        exit: &mut BridgeExit,
     ) -> OutId {
         let egress = &mut self.egresses[at % EGRESSES];
         let is_plain = frame.len() <= egress.longest && frame.offload.is_finished();
-        if !is_plain || self.source.looks.detours {
-            *way = Way::Port(egress.number, class);
+        if !is_plain || self.source.applied.detours {
+            *exit = BridgeExit::Port(egress.number, class);
             return OutId::NONE;
         }
         if how != Leaves::AsItIs && !tags::retag(frame, &class, how, self.source.bridge.ethertype) {
-            *way = Way::Drop(DropReason::NoBuffer);
+            *exit = BridgeExit::Drop(DropReason::NoBuffer);
             return OutId::NONE;
         }
         frame.egress = egress.id;
-        if !self.source.looks.any() {
+        if !self.source.applied.any() {
             egress.sent.packets += 1;
             egress.sent.bytes += frame.len() as u64;
         }
         egress.out
     }
 
-    /// Returns the way of a frame that does not leave by one port unchanged.
+    /// Returns the exit of a frame that does not leave by one port unchanged.
     #[inline(never)]
-    fn end(&self, frame: &mut Frame, verdict: Verdict) -> Way {
+    fn end(&self, frame: &mut Frame, verdict: Verdict) -> BridgeExit {
         let bridge = self.source.bridge;
         match verdict {
             Verdict::Up(how, class) => match tags::retag(frame, &class, how, bridge.ethertype) {
                 true => {
                     frame.rise(self.source.interface, bridge.id);
-                    Way::Up
+                    BridgeExit::Up
                 }
-                false => Way::Drop(DropReason::NoBuffer),
+                false => BridgeExit::Drop(DropReason::NoBuffer),
             },
-            Verdict::Flood(class, many) => Way::Flood(class, many),
-            Verdict::Group(class, many) => Way::Group(class, many),
-            Verdict::Drop(reason) => Way::Drop(reason),
-            Verdict::Reserved => Way::Reserved,
-            Verdict::Leave(..) => Way::Drop(DropReason::EgressDown),
+            Verdict::Flood(class, many) => BridgeExit::Flood(class, many),
+            Verdict::Group(class, many) => BridgeExit::Group(class, many),
+            Verdict::Drop(reason) => BridgeExit::Drop(reason),
+            Verdict::Reserved => BridgeExit::Reserved,
+            Verdict::Leave(..) => BridgeExit::Drop(DropReason::EgressDown),
         }
     }
 
@@ -380,29 +390,29 @@ impl Stage<'_> {
         &mut self,
         frames: &mut [Frame],
         outs: &mut [OutId],
-        ways: &mut [Way],
-        asking: &mut Asking,
+        exits: &mut [BridgeExit],
+        rule_scratch: &mut RuleScratch,
     ) {
         let (mut out, mut up) = (0, 0);
-        for (at, (leaves, way)) in outs.iter().zip(&*ways).enumerate() {
+        for (at, (leaves, exit)) in outs.iter().zip(&*exits).enumerate() {
             let leaves = *leaves != OutId::NONE;
             let egress = match leaves {
                 true => frames[at].egress,
                 false => InterfaceId::NONE,
             };
-            asking.pass(at, self.source, egress);
+            rule_scratch.pass(at, self.source, egress);
             out |= u64::from(leaves) << at;
-            up |= u64::from(!leaves && *way == Way::Up) << at;
+            up |= u64::from(!leaves && *exit == BridgeExit::Up) << at;
         }
         let through = filter::through(self.source);
         for (hook, which) in [(through, out), (Hook::Srcnat, out), (Hook::Input, up)] {
-            let which = which & asking.left;
-            let ended = asking.ask(self.cx, self.source, hook, which, frames, self.outlet);
+            let which = which & rule_scratch.left;
+            let ended = rule_scratch.ask(self.cx, self.source, hook, which, frames, self.outlet);
             for at in filter::bits(ended) {
-                (outs[at], ways[at]) = (OutId::NONE, Way::Drop(hook.reason()));
+                (outs[at], exits[at]) = (OutId::NONE, BridgeExit::Drop(hook.reason()));
             }
         }
-        for at in filter::bits(out & asking.left) {
+        for at in filter::bits(out & rule_scratch.left) {
             let (id, bytes) = (frames[at].egress, frames[at].len() as u64);
             let place = id.slot() % EGRESSES;
             if self.egresses[place].id != id {
@@ -482,7 +492,7 @@ fn commit(
     vector: &mut Vector,
     risen: &mut Vector,
     outs: &[OutId; VECTOR_FRAMES],
-    ways: &[Way; VECTOR_FRAMES],
+    exits: &[BridgeExit; VECTOR_FRAMES],
     outlet: &mut Outlet,
 ) {
     let count = vector.len().min(VECTOR_FRAMES);
@@ -494,7 +504,7 @@ fn commit(
         if first != OutId::NONE && outlet.dispatch_vector(cx, vector, first) {
             return;
         }
-        if first == OutId::NONE && ways[..count].iter().all(|way| *way == Way::Up) {
+        if first == OutId::NONE && exits[..count].iter().all(|exit| *exit == BridgeExit::Up) {
             return;
         }
     }
@@ -508,21 +518,21 @@ fn commit(
             at += run;
             continue;
         }
-        let way = ways[at];
+        let exit = exits[at];
         at += 1;
         let Some(mut frame) = frames.next() else {
             break;
         };
-        match way {
-            Way::Up => {}
-            Way::Group(class, many) => {
+        match exit {
+            BridgeExit::Up => {}
+            BridgeExit::Group(class, many) => {
                 if let Err(reason) = group(cx, source, &mut frame, class, many, outlet) {
                     outlet.discard(frame, reason);
                     continue;
                 }
             }
-            way => {
-                end(cx, source, frame, way, outlet);
+            exit => {
+                end(cx, source, frame, exit, outlet);
                 continue;
             }
         }
@@ -557,22 +567,22 @@ fn group(
     filter::one_rises(cx, source, frame, outlet)
 }
 
-/// Acts on the way of a frame that does not leave by one port unchanged.
+/// Acts on the exit of a frame that does not leave by one port unchanged.
 #[cold]
 #[inline(never)]
-fn end(cx: &Context<'_>, source: &Source<'_>, frame: Frame, way: Way, outlet: &mut Outlet) {
-    match way {
-        Way::Port(number, class) => {
+fn end(cx: &Context<'_>, source: &Source<'_>, frame: Frame, exit: BridgeExit, outlet: &mut Outlet) {
+    match exit {
+        BridgeExit::Port(number, class) => {
             let number = usize::from(number);
             match decide::leaves(source, &class, number) {
                 Ok(how) => flood::leave(cx, source, frame, class, number, how, outlet),
                 Err(reason) => outlet.discard(frame, reason),
             }
         }
-        Way::Flood(class, many) => flood::flood(cx, source, frame, class, many, outlet),
-        Way::Drop(reason) => outlet.discard(frame, reason),
-        Way::Reserved => receive::reserved(cx, source, frame, outlet),
+        BridgeExit::Flood(class, many) => flood::flood(cx, source, frame, class, many, outlet),
+        BridgeExit::Drop(reason) => outlet.discard(frame, reason),
+        BridgeExit::Reserved => receive::reserved(cx, source, frame, outlet),
         // Frames for the router do not reach this function.
-        Way::Up | Way::Group(..) => outlet.discard(frame, DropReason::BridgeNowhere),
+        BridgeExit::Up | BridgeExit::Group(..) => outlet.discard(frame, DropReason::BridgeNowhere),
     }
 }

@@ -8,7 +8,7 @@ use super::{filter, passes};
 use crate::drop::DropReason;
 use crate::handover;
 use crate::outlet::{Dispatch, Outlet};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rings::Handed;
 use crate::walk::{Context, Entrance, Exit};
 
@@ -122,7 +122,7 @@ pub(super) fn heard(cx: &Context<'_>, source: &Source<'_>, bytes: &[u8]) -> Opti
     let found = services.frame(bytes, ETHERNET, kind, asked);
     let kept = head(bytes).is_some_and(|head| source.keeps(&head));
     let id = found.filter(|id| kept || asked.has(*id))?;
-    Some(Exit::Punt(Why::Service {
+    Some(Exit::Punt(PuntReason::Service {
         id,
         meets_rules: false,
     }))

@@ -16,7 +16,7 @@ pub(crate) struct Rules<'a> {
 
 /// The tables that apply to the frames of a bridge.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Looks<'a> {
+pub(crate) struct AppliedTables<'a> {
     /// Rules of bridges.
     pub(super) rules: Option<Rules<'a>>,
     /// The tables of IP apply to frames received by ports.
@@ -25,7 +25,7 @@ pub(crate) struct Looks<'a> {
     pub(super) slow: bool,
 }
 
-impl Looks<'_> {
+impl AppliedTables<'_> {
     /// Returns true if frames do not take the fast path.
     #[inline(always)]
     pub(crate) const fn any(&self) -> bool {

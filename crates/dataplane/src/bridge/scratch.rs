@@ -3,8 +3,8 @@
 use frame::{InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::decide::{Class, Head, Many};
+use super::frame_columns::{CHUNK, FrameColumns, PortPair};
 use super::own_source::OwnSources;
-use super::sheet::{Between, CHUNK, Sheet};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
@@ -18,7 +18,7 @@ pub(super) const EGRESSES: usize = 32;
 
 /// The results of pass 1 for a frame.
 #[derive(Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct ClassifiedFrame {
     pub(super) head: Head,
     /// The header equals that of the previous frame; the other fields are not valid.
     pub(super) again: bool,
@@ -30,7 +30,7 @@ pub(super) struct Seen {
 
 /// The destination of a frame that does not leave unchanged by one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum BridgeExit {
     /// The frame goes up as it is.
     Up,
     /// The frame leaves by the port with this number, after changes.
@@ -81,20 +81,20 @@ pub(crate) struct Bridging {
 
 /// Memory of the passes.
 pub(super) struct Passes {
-    pub(super) seen: [Seen; PART],
-    /// The out of each frame that leaves unchanged; [`OutId::NONE`] for a frame with a [`Way`].
+    pub(super) classified: [ClassifiedFrame; PART],
+    /// The out of each frame that leaves unchanged; [`OutId::NONE`] for a frame with a [`BridgeExit`].
     pub(super) outs: [OutId; VECTOR_FRAMES],
-    pub(super) ways: [Way; VECTOR_FRAMES],
+    pub(super) exits: [BridgeExit; VECTOR_FRAMES],
     pub(super) egresses: [Egress; EGRESSES],
     /// Frames that go up, while other frames of the vector leave.
     pub(super) risen: Vector,
-    pub(super) asking: Asking,
+    pub(super) rule_scratch: RuleScratch,
     pub(super) own_sources: OwnSources,
 }
 
 impl Bridging {
     pub(crate) fn new() -> Box<Self> {
-        let seen = Seen {
+        let classified = ClassifiedFrame {
             head: Head::default(),
             again: false,
             class: Err(DropReason::BridgeSource),
@@ -104,12 +104,12 @@ impl Bridging {
         Box::new(Self {
             some: Vector::new(),
             passes: Passes {
-                seen: [seen; PART],
+                classified: [classified; PART],
                 outs: [OutId::NONE; VECTOR_FRAMES],
-                ways: [Way::Up; VECTOR_FRAMES],
+                exits: [BridgeExit::Up; VECTOR_FRAMES],
                 egresses: [NO_EGRESS; EGRESSES],
                 risen: Vector::new(),
-                asking: Asking::new(),
+                rule_scratch: RuleScratch::new(),
                 own_sources: OwnSources::default(),
             },
         })
@@ -117,20 +117,20 @@ impl Bridging {
 }
 
 /// Memory for the evaluation of rules for the frames of a part.
-pub(crate) struct Asking {
-    pub(super) sheet: Box<Sheet>,
-    pub(super) between: [Between; CHUNK],
+pub(crate) struct RuleScratch {
+    pub(super) frame_columns: Box<FrameColumns>,
+    pub(super) ports: [PortPair; CHUNK],
     /// Frames of the part that continue, one bit each.
     pub(super) left: u64,
     /// The frame at hand and the waiting frames, where frames take the stage one by one.
     pub(super) alone: Option<(Vector, Vector)>,
 }
 
-impl Asking {
+impl RuleScratch {
     pub(super) fn new() -> Self {
         Self {
-            sheet: Box::new(Sheet::new()),
-            between: [Between::default(); CHUNK],
+            frame_columns: Box::new(FrameColumns::new()),
+            ports: [PortPair::default(); CHUNK],
             left: u64::MAX,
             alone: Some((Vector::new(), Vector::new())),
         }

@@ -9,7 +9,7 @@ use super::link;
 use crate::drop::DropReason;
 use crate::gate::Admission;
 use crate::outlet::Outlet;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::walk::Context;
 
 /// The service that receives snooped frames for control. Such a frame keeps its VLAN tags.
@@ -57,7 +57,7 @@ pub(super) fn tell(cx: &Context<'_>, source: &Source<'_>, frame: &Frame, outlet:
         copy.offload.needs_checksum = false;
     }
     copy.l3 = link::packet_at(copy.bytes()) as u16;
-    let why = Why::Service {
+    let why = PuntReason::Service {
         id,
         meets_rules: false,
     };

@@ -14,7 +14,7 @@ use frame::Offload;
 use self::rig::{BRIDGE, OWN, Switch, frame, from_router};
 use super::{Bridge, BridgePort};
 use crate::drop::DropReason;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::testing::{ARP, arp};
 use wire::Mac;
 
@@ -124,8 +124,8 @@ fn control_is_told_of_frames_with_an_address_of_the_bridge_as_their_source() {
         let looped = frame(B, own, &[0x08, 0]);
         assert_eq!(switch.pass(0, &looped).len(), 2, "it is bridged on");
         let punts = switch.rig.punts();
-        let [(Why::OwnSource, copy)] = &punts[..] else {
-            panic!("nothing was told of {own:?}");
+        let [(PuntReason::OwnSource, copy)] = &punts[..] else {
+            panic!("nothing was rule_events of {own:?}");
         };
         assert_eq!(copy[..], looped[..12]);
     }
@@ -272,7 +272,7 @@ fn what_bridges_keep_for_themselves_is_heard_by_a_service_of_the_port_or_ends() 
         let id = switch.hear_llc(0x42);
         assert_eq!(switch.pass(0, &bpdu), []);
         let heard = switch.rig.punts();
-        let expected = Why::Service {
+        let expected = PuntReason::Service {
             id,
             meets_rules: false,
         };

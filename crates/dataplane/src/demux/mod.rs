@@ -12,7 +12,7 @@ use frame::InterfaceId;
 use wire::Mac;
 
 pub use self::pppoe::Session;
-pub(crate) use self::table::{Entry, Facts, Key, KeyTable, Place, View};
+pub(crate) use self::table::{Entry, Facts, Key, KeyHash, KeyTable, View};
 use crate::interface::{Interface, Tag, vlan};
 
 /// The tables of all key spaces.

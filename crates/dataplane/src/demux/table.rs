@@ -91,7 +91,7 @@ type Line = [AtomicU64; 2 * ENTRIES];
 
 /// Hash of a key, which determines the two lines that may contain it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place(u64);
+pub(crate) struct KeyHash(u64);
 
 /// The table. Memory is allocated with the first key.
 #[derive(Debug)]
@@ -131,45 +131,45 @@ pub(crate) struct View<'a> {
 impl View<'_> {
     /// Returns where a key is looked for.
     #[inline(always)]
-    pub(crate) fn place(&self, key: Key) -> Place {
+    pub(crate) fn hash(&self, key: Key) -> KeyHash {
         let with = 0x9e37_79b9_7f4a_7c15 ^ u64::from(key.on) << 1;
         let product = u128::from(key.name ^ self.seed) * u128::from(with);
-        Place((product >> 64) as u64 ^ product as u64)
+        KeyHash((product >> 64) as u64 ^ product as u64)
     }
 
     /// Returns the number of the likelier line of a key.
     #[inline(always)]
-    fn first(&self, place: Place) -> u32 {
-        place.0 as u32 & (self.lines.len() as u32 - 1)
+    fn first(&self, hash: KeyHash) -> u32 {
+        hash.0 as u32 & (self.lines.len() as u32 - 1)
     }
 
     /// Returns the numbers of both lines of a key, which always differ.
-    fn both(&self, place: Place) -> [u32; 2] {
-        let first = self.first(place);
-        let second = self.first(Place(place.0 >> 32));
+    fn both(&self, hash: KeyHash) -> [u32; 2] {
+        let first = self.first(hash);
+        let second = self.first(KeyHash(hash.0 >> 32));
         [first, if first == second { first ^ 1 } else { second }]
     }
 
     /// Prefetches the line that most likely has the key.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, place: Place) {
-        kernels::prefetch(self.line(self.first(place)));
+    pub(crate) fn prefetch(&self, hash: KeyHash) {
+        kernels::prefetch(self.line(self.first(hash)));
     }
 
     /// Returns the entry of a key; `place` is the key's.
     #[inline(always)]
-    pub(crate) fn get(&self, place: Place, key: Key) -> Option<Entry> {
-        match find(self.line(self.first(place)), key) {
+    pub(crate) fn get(&self, hash: KeyHash, key: Key) -> Option<Entry> {
+        match find(self.line(self.first(hash)), key) {
             Some((_, entry)) => Some(entry),
-            None => self.get_elsewhere(place, key),
+            None => self.get_elsewhere(hash, key),
         }
     }
 
     #[inline(never)]
-    fn get_elsewhere(&self, place: Place, key: Key) -> Option<Entry> {
+    fn get_elsewhere(&self, hash: KeyHash, key: Key) -> Option<Entry> {
         loop {
             let moves = self.moves.load(Ordering::Acquire);
-            let mut lines = self.both(place).into_iter().rev();
+            let mut lines = self.both(hash).into_iter().rev();
             if let Some((_, entry)) = lines.find_map(|line| find(self.line(line), key)) {
                 return Some(entry);
             }
@@ -263,7 +263,7 @@ impl KeyTable {
     #[inline]
     pub(crate) fn get(&self, key: Key) -> Option<Entry> {
         let view = self.view()?;
-        view.get(view.place(key), key)
+        view.get(view.hash(key), key)
     }
 
     /// Sets the entry of a key. Returns false, and changes nothing, where the table is full. Only control calls this.
@@ -271,8 +271,8 @@ impl KeyTable {
     pub(crate) fn set(&self, key: Key, entry: Entry) -> bool {
         let word = entry.word(key.on);
         if let Some(view) = self.view() {
-            let place = view.place(key);
-            for line in view.both(place).map(|at| view.line(at)) {
+            let hash = view.hash(key);
+            for line in view.both(hash).map(|at| view.line(at)) {
                 if let Some((at, _)) = find(line, key) {
                     line[2 * at + 1].store(word, Ordering::Release);
                     return true;
@@ -294,8 +294,8 @@ impl KeyTable {
     /// Removes a key. Returns what its entry was. Only control calls this.
     pub(crate) fn remove(&self, key: Key) -> Option<Entry> {
         let view = self.view()?;
-        let place = view.place(key);
-        let lines = view.both(place).map(|at| view.line(at));
+        let hash = view.hash(key);
+        let lines = view.both(hash).map(|at| view.line(at));
         let (line, (at, entry)) =
             { lines.into_iter() }.find_map(|line| Some((line, find(line, key)?)))?;
         free(line, at);
@@ -342,8 +342,8 @@ impl KeyTable {
 
     /// Writes a key into one of its lines. Returns false where there is no room.
     fn put(&self, view: &View<'_>, words: EntryWords) -> bool {
-        let place = view.place(words.key());
-        let lines = view.both(place);
+        let hash = view.hash(words.key());
+        let lines = view.both(hash);
         for line in lines.map(|at| view.line(at)) {
             if let Some(at) = free_entry(line) {
                 fill(line, at, words);
@@ -363,8 +363,8 @@ impl KeyTable {
         for at in 0..ENTRIES {
             let [name, value] = [0, 1].map(|word| line[2 * at + word].load(Ordering::Relaxed));
             let words = EntryWords { name, value };
-            let place = view.place(words.key());
-            let [first, second] = view.both(place);
+            let hash = view.hash(words.key());
+            let [first, second] = view.both(hash);
             let other = if first == from { second } else { first };
             let other = &view.lines[other as usize];
             if let Some(to) = free_entry(other) {

@@ -15,13 +15,13 @@ use core::ops::Range;
 use frame::{Frame, InterfaceId, Offload, Pool, Segmentation};
 use wire::{Mac, checksum};
 
-pub use self::settings::{Between, Carries, Heard};
+pub use self::settings::{Between, Carries, KeepaliveCounter};
 
 use super::next::{Next, Nexts, direct};
 use super::source::source;
 use super::{
-    Arrival, Batch, DEPTH, ETHERNET, Encap, Form, Unsealed, ascend, descend, packet_of, put,
-    put_edited, segment_size,
+    Arrival, Batch, DEPTH, ETHERNET, Encap, Form, OuterPath, mark_decapsulated, mark_encapsulated,
+    packet_of, put, put_edited, segment_size,
 };
 use crate::agenda::Item;
 use crate::counters::Traffic;
@@ -80,16 +80,16 @@ impl Encap for Between {
         }
     }
 
-    fn encapsulate_unsealed(
+    fn encapsulate_unencrypted(
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
         _: &mut Pool,
-    ) -> Result<Unsealed, Exit> {
+    ) -> Result<OuterPath, Exit> {
         let headers = Headers::of(cx, self).map_err(Exit::Drop)?;
-        headers.wrap(frame, 0).map_err(Exit::Drop)?;
+        headers.encapsulate(frame, 0).map_err(Exit::Drop)?;
         frame.egress = InterfaceId::NONE;
-        Ok(Unsealed {
+        Ok(OuterPath {
             direct: headers.direct,
             copies: 1,
         })
@@ -136,12 +136,12 @@ impl Encap for Between {
             });
             match ended {
                 None => {}
-                Some((frame, End::Answer)) => answer(frame, outlet),
-                Some((frame, End::Keepalive)) => {
+                Some((frame, NotForwarded::Answer)) => answer(frame, outlet),
+                Some((frame, NotForwarded::Keepalive)) => {
                     self.heard.add();
                     outlet.pool.free(frame);
                 }
-                Some((frame, End::Lost(reason))) => outlet.discard(frame, reason),
+                Some((frame, NotForwarded::Lost(reason))) => outlet.discard(frame, reason),
             }
         }
         if let Some(batch) = batch {
@@ -159,17 +159,17 @@ impl Between {
     /// # Errors
     /// The packet is not forwarded.
     #[inline(always)]
-    fn open(&self, frame: &mut Frame, interface: &Interface) -> Result<(), End> {
+    fn open(&self, frame: &mut Frame, interface: &Interface) -> Result<(), NotForwarded> {
         if frame.depth >= DEPTH {
-            return Err(End::Lost(DropReason::TunnelDepth));
+            return Err(NotForwarded::Lost(DropReason::TunnelDepth));
         }
-        match extract(frame, self, interface.mac).map_err(End::Lost)? {
-            Out::Carried if interface.running => {}
-            Out::Carried => return Err(End::Lost(DropReason::InterfaceDown)),
-            Out::Answer => return Err(End::Answer),
-            Out::Nothing => return Err(End::Keepalive),
+        match extract(frame, self, interface.mac).map_err(NotForwarded::Lost)? {
+            Extracted::Payload if interface.running => {}
+            Extracted::Payload => return Err(NotForwarded::Lost(DropReason::InterfaceDown)),
+            Extracted::Answer => return Err(NotForwarded::Answer),
+            Extracted::Nothing => return Err(NotForwarded::Keepalive),
         }
-        ascend(frame, self.id);
+        mark_decapsulated(frame, self.id);
         if let Some(mtu) = self.clamp {
             let framed = matches!(self.carries, Carries::Frames(_));
             clamp(frame, framed, mtu);
@@ -178,9 +178,9 @@ impl Between {
     }
 }
 
-/// Why a packet of the tunnel is not forwarded.
-enum End {
-    /// The packet contains the answer to a keepalive, which is sent.
+/// The reason why a packet of the tunnel is not forwarded.
+enum NotForwarded {
+    /// It is a keepalive's answer, which is sent.
     Answer,
     /// The packet is a keepalive, which is counted.
     Keepalive,
@@ -212,7 +212,7 @@ fn one(
     nexts: &mut Nexts,
     outlet: &Outlet,
 ) -> Next {
-    match headers.wrap(frame, id) {
+    match headers.encapsulate(frame, id) {
         Ok(()) if headers.forbids_fragments_of(frame) => Next::Lost(DropReason::TooBig),
         Ok(()) => nexts.by(cx, frame, headers.direct.as_ref(), outlet),
         Err(reason) => Next::Lost(reason),
@@ -333,8 +333,8 @@ impl<'a> Headers<'a> {
     /// # Errors
     /// The frame passed too many tunnels, or an error of [`Self::write`].
     #[inline(always)]
-    fn wrap(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
-        descend(frame)?;
+    fn encapsulate(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
+        mark_encapsulated(frame)?;
         self.write(frame, id)
     }
 
@@ -350,7 +350,7 @@ impl<'a> Headers<'a> {
             Carries::Frames(_) => (0, packet_of(frame.bytes())),
             Carries::Packets | Carries::Gre => (l3, frame.bytes().get(l3..).unwrap_or_default()),
         };
-        let carried = Carried::of(packet);
+        let carried = InnerFields::of(packet);
         if from > 0 && carried.version == 0 {
             return Err(DropReason::TunnelMalformed);
         }
@@ -389,7 +389,7 @@ impl<'a> Headers<'a> {
 
     /// Writes the fields of the outer header that differ between packets.
     #[inline(always)]
-    fn complete(&self, outer: &mut [u8], total: u16, id: u16, protocol: u8, carried: &Carried) {
+    fn complete(&self, outer: &mut [u8], total: u16, id: u16, protocol: u8, carried: &InnerFields) {
         let tos = match self.tunnel.dscp {
             Some(dscp) => dscp << 2 | carried.tos & 3,
             None => carried.tos,
@@ -429,14 +429,14 @@ fn copy<const N: usize>(place: &mut [u8], from: &[u8; ROOM]) {
 }
 
 /// Fields of the inner packet that the outer header copies.
-struct Carried {
+struct InnerFields {
     /// 4 or 6; 0 if the frame holds no IP packet.
     version: u8,
     tos: u8,
     dont_fragment: bool,
 }
 
-impl Carried {
+impl InnerFields {
     #[inline(always)]
     fn of(packet: &[u8]) -> Self {
         let none = Self {
@@ -555,9 +555,9 @@ fn clamp(frame: &mut Frame, framed: bool, mtu: u32) {
 }
 
 /// The content of a tunnel's packet.
-enum Out {
+enum Extracted {
     /// An IP packet or a frame.
-    Carried,
+    Payload,
     /// An empty keepalive.
     Nothing,
     /// A keepalive that contains its own answer, a packet to the other end (Cisco's GRE keepalive,
@@ -571,7 +571,7 @@ enum Out {
 /// # Errors
 /// The payload is of another type, or truncated.
 #[inline(always)]
-fn extract(frame: &mut Frame, tunnel: &Between, mac: Mac) -> Result<Out, DropReason> {
+fn extract(frame: &mut Frame, tunnel: &Between, mac: Mac) -> Result<Extracted, DropReason> {
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..).unwrap_or_default();
     let found = find(packet, tunnel).ok_or(DropReason::TunnelMalformed)?;
@@ -581,13 +581,13 @@ fn extract(frame: &mut Frame, tunnel: &Between, mac: Mac) -> Result<Out, DropRea
     }
     frame.offload = Offload::FINISHED;
     match found.what {
-        What::Nothing => return Ok(Out::Nothing),
-        What::Frame => {
+        PayloadKind::Nothing => return Ok(Extracted::Nothing),
+        PayloadKind::Frame => {
             frame.pull_front(l3 + start);
             frame.flow = 0;
         }
-        What::Answer => frame.pull_front(l3 + start - ETHERNET),
-        What::Packet(kind) => {
+        PayloadKind::Answer => frame.pull_front(l3 + start - ETHERNET),
+        PayloadKind::Packet(kind) => {
             frame.pull_front(l3 + start - ETHERNET);
             if let Some(link) = frame.bytes_mut().first_chunk_mut::<ETHERNET>() {
                 link[..6].copy_from_slice(&mac.0);
@@ -598,19 +598,19 @@ fn extract(frame: &mut Frame, tunnel: &Between, mac: Mac) -> Result<Out, DropRea
     }
     frame.l3 = ETHERNET as u16;
     Ok(match found.what {
-        What::Answer => Out::Answer,
-        _ => Out::Carried,
+        PayloadKind::Answer => Extracted::Answer,
+        _ => Extracted::Payload,
     })
 }
 
 /// The payload type of a packet, and the range of the payload in it.
-struct Found {
-    what: What,
+struct ParsedPacket {
+    what: PayloadKind,
     at: Range<usize>,
 }
 
 #[derive(Clone, Copy)]
-enum What {
+enum PayloadKind {
     Nothing,
     Answer,
     Frame,
@@ -620,7 +620,7 @@ enum What {
 
 /// Parses a packet of a tunnel; `None` if the payload is of another type, or truncated.
 #[inline(always)]
-fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
+fn find(packet: &[u8], tunnel: &Between) -> Option<ParsedPacket> {
     let (upper, total) = match packet {
         [first, _, a, b, ..] if first >> 4 == 4 => {
             let total = u16::from_be_bytes([*a, *b]);
@@ -636,7 +636,7 @@ fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
     let packet = packet.get(..total)?;
     let behind = packet.get(upper.offset..)?;
     let carried = packet.get(start..)?;
-    let found = |what, len: usize| Found {
+    let found = |what, len: usize| ParsedPacket {
         what,
         at: start..start + len,
     };
@@ -646,22 +646,22 @@ fn find(packet: &[u8], tunnel: &Between) -> Option<Found> {
             _ => carried.len(),
         };
         return match len {
-            0 => Some(found(What::Nothing, 0)),
+            0 => Some(found(PayloadKind::Nothing, 0)),
             len if len < ETHERNET || len > carried.len() => None,
-            len => Some(found(What::Frame, len)),
+            len => Some(found(PayloadKind::Frame, len)),
         };
     }
     let kind = match (behind, tunnel.carries) {
-        (_, Carries::Gre) if carried.is_empty() => return Some(found(What::Nothing, 0)),
+        (_, Carries::Gre) if carried.is_empty() => return Some(found(PayloadKind::Nothing, 0)),
         (_, Carries::Gre) if is_answer(carried, tunnel) => {
-            return Some(found(What::Answer, carried.len()));
+            return Some(found(PayloadKind::Answer, carried.len()));
         }
         ([_, _, a, b, ..], Carries::Gre) => [*a, *b],
         _ => TYPES[usize::from(upper.protocol == IPV6)],
     };
     let version = carried.first()? >> 4;
     let fits = matches!((kind, version), ([0x08, 0x00], 4) | ([0x86, 0xdd], 6));
-    fits.then(|| found(What::Packet(kind), carried.len()))
+    fits.then(|| found(PayloadKind::Packet(kind), carried.len()))
 }
 
 /// Returns true if the packet inside a GRE packet answers a keepalive: GRE without payload, from
@@ -690,7 +690,7 @@ fn returns(packet: &[u8], tunnel: &Between) -> bool {
 
 /// Sends the answer that a keepalive contains, as a packet of this router.
 fn answer(mut frame: Frame, outlet: &mut Outlet) {
-    if let Err(reason) = descend(&mut frame) {
+    if let Err(reason) = mark_encapsulated(&mut frame) {
         return outlet.discard(frame, reason);
     }
     frame.egress = InterfaceId::NONE;

@@ -18,7 +18,7 @@ mod segment_size;
 mod source;
 #[cfg(test)]
 mod tests;
-mod unsealed;
+mod unencrypted;
 pub mod vxlan;
 pub mod wireguard;
 
@@ -27,10 +27,10 @@ pub(crate) use self::outer::{
     IP_BYTES, Outer, UDP_BYTES, congest, make_room, packet_of, settle, tos, write_udp,
 };
 pub(crate) use self::pass::{
-    Arrival, Arrivals, Batch, Encap, arrival, arrive, ascend, descend, discard_all, leave, put,
-    put_edited,
+    Arrival, Arrivals, Batch, Encap, arrival, arrive, discard_all, leave, mark_decapsulated,
+    mark_encapsulated, put, put_edited,
 };
-pub(crate) use self::unsealed::{Unsealed, encapsulate_unsealed};
+pub(crate) use self::unencrypted::{OuterPath, encapsulate_unencrypted};
 pub(crate) use self::vxlan::Targets;
 
 /// Bytes of the Ethernet header in front of every packet in the walk.

@@ -8,7 +8,7 @@ use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::{Dispatch, Outlet};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::table::{Adjacency, Kind};
 use crate::walk::{self, Context};
 
@@ -22,7 +22,7 @@ pub(crate) enum Next {
     /// The output path of the router. The packet begins at `frame.l3`.
     Own,
     /// A punt to control.
-    Punt(Why),
+    Punt(PuntReason),
     /// A drop.
     Lost(DropReason),
 }

@@ -7,7 +7,8 @@ use core::net::{IpAddr, Ipv4Addr};
 use frame::{Frame, InterfaceId, Offload, Pool};
 
 use super::{
-    Arrival, Batch, ETHERNET, Encap, Form, IP_BYTES, Outer, Unsealed, ascend, descend, put, settle,
+    Arrival, Batch, ETHERNET, Encap, Form, IP_BYTES, Outer, OuterPath, mark_decapsulated,
+    mark_encapsulated, put, settle,
 };
 use crate::agenda::Item;
 use crate::counters::Traffic;
@@ -32,7 +33,7 @@ pub struct Null {
 
 impl Null {
     fn write(&self, frame: &mut Frame) -> Result<(), DropReason> {
-        descend(frame)?;
+        mark_encapsulated(frame)?;
         frame.pull_front(usize::from(frame.l3));
         let total = frame.len() + HEADER;
         if !frame.push_front(HEADER + ETHERNET) {
@@ -82,15 +83,15 @@ impl Encap for Null {
         }
     }
 
-    fn encapsulate_unsealed(
+    fn encapsulate_unencrypted(
         &self,
         _: &Context<'_>,
         frame: &mut Frame,
         _: &mut Pool,
-    ) -> Result<Unsealed, Exit> {
+    ) -> Result<OuterPath, Exit> {
         self.write(frame).map_err(Exit::Drop)?;
         frame.egress = InterfaceId::NONE;
-        Ok(Unsealed {
+        Ok(OuterPath {
             direct: None,
             copies: 1,
         })
@@ -121,7 +122,7 @@ impl Encap for Null {
                 continue;
             }
             frame.bytes_mut()[..6].copy_from_slice(&interface.mac.0);
-            ascend(&mut frame, self.id);
+            mark_decapsulated(&mut frame, self.id);
             put(&mut None, Item::Arrived(self.id), frame, outlet);
         }
         all

@@ -3,7 +3,7 @@
 use frame::{Frame, InterfaceId, IpsecState, Pool, Vector};
 
 use super::next::{Next, Nexts};
-use super::unsealed::Unsealed;
+use super::unencrypted::OuterPath;
 use super::vxlan::Targets;
 use super::{DEPTH, Encapsulation, Form, encapsulations};
 use crate::agenda::Item;
@@ -36,12 +36,12 @@ pub(crate) trait Encap {
     ///
     /// # Errors
     /// The tunnel cannot carry the frame.
-    fn encapsulate_unsealed(
+    fn encapsulate_unencrypted(
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
         pool: &mut Pool,
-    ) -> Result<Unsealed, Exit>;
+    ) -> Result<OuterPath, Exit>;
 
     /// Classifies a packet for this router; `None` leaves the packet to the other encapsulations.
     fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival>;
@@ -127,15 +127,15 @@ macro_rules! functions {
                 }
             }
 
-            pub(super) fn encapsulate_unsealed(
+            pub(super) fn encapsulate_unencrypted(
                 &self,
                 cx: &Context<'_>,
                 frame: &mut Frame,
                 pool: &mut Pool,
-            ) -> Result<Unsealed, Exit> {
+            ) -> Result<OuterPath, Exit> {
                 match self {
                     $($(#[cfg($when)])? Self::$name(settings) => {
-                        settings.encapsulate_unsealed(cx, frame, pool)
+                        settings.encapsulate_unencrypted(cx, frame, pool)
                     })+
                 }
             }
@@ -189,7 +189,7 @@ pub(crate) fn leave(
 /// # Errors
 /// The frame passed too many tunnels.
 #[inline(always)]
-pub(crate) fn descend(frame: &mut Frame) -> Result<(), DropReason> {
+pub(crate) fn mark_encapsulated(frame: &mut Frame) -> Result<(), DropReason> {
     if frame.depth >= DEPTH {
         return Err(DropReason::TunnelDepth);
     }
@@ -279,7 +279,7 @@ pub(crate) fn discard_all(frames: impl Iterator<Item = Frame>, outlet: &mut Outl
 
 /// Marks a frame as received by the tunnel's interface, after decapsulation.
 #[inline(always)]
-pub(crate) fn ascend(frame: &mut Frame, id: InterfaceId) {
+pub(crate) fn mark_decapsulated(frame: &mut Frame, id: InterfaceId) {
     frame.depth += 1;
     frame.rise(frame.ingress, id);
     frame.egress = InterfaceId::NONE;

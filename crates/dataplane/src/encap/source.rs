@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use frame::InterfaceId;
 
 use super::outer::{IP_BYTES, Outer};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::walk::{self, Context, Exit};
 
 /// Returns the source address of outer packets to `remote`: that of the egress interface. `None`
@@ -28,7 +28,7 @@ pub(super) fn source(cx: &Context<'_>, remote: IpAddr, protocol: u8) -> Option<I
     outer.write(header);
     let egress = match walk::route_own(cx, header, InterfaceId::NONE) {
         Ok((_, adjacency)) => adjacency.egress,
-        Err(Exit::Punt(Why::Unresolved(hop))) => cx.fib.adjacencies.read(hop).egress,
+        Err(Exit::Punt(PuntReason::Unresolved(hop))) => cx.fib.adjacencies.read(hop).egress,
         Err(_) => return None,
     };
     cx.interfaces.address(egress, |details| match remote {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use frame::InterfaceId;
 
 use super::Encapsulation;
-use super::between::{Between, Carries, Heard};
+use super::between::{Between, Carries, KeepaliveCounter};
 use crate::firewall::Firewall;
 use crate::interface::{Details, Interface};
 use crate::out::OutId;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::testing::{ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, ethernet};
 use crate::trace::{End, trace_packet};
-use crate::{DropReason, Why};
+use crate::{DropReason, PuntReason};
 
 /// This router's address, the local end of all tunnels.
 const HERE: u32 = 0x0a00_0001;
@@ -36,7 +36,7 @@ fn add_tunnel(rig: &mut Rig, id: InterfaceId, remote: u32) -> NextHopId {
         inherits_dont_fragment: false,
         fast: true,
         clamp: None,
-        heard: Heard::default(),
+        heard: KeepaliveCounter::default(),
     };
     add(rig, id, between)
 }
@@ -223,7 +223,10 @@ fn what_does_not_fit_leaves_in_fragments_and_what_is_damaged_by_name() {
         assert!(rig.pass(ethernet(MAC, 0x0800, packet)).len() < 2);
     }
     assert!(rig.pass(ethernet(MAC, 0x0800, &stranger)).is_empty());
-    assert_eq!(rig.punts().last().map(|(why, _)| *why), Some(Why::Local));
+    assert_eq!(
+        rig.punts().last().map(|(why, _)| *why),
+        Some(PuntReason::Local)
+    );
     assert!(
         rig.drops().contains(&(DropReason::TunnelMalformed, 1)),
         "{:?}",

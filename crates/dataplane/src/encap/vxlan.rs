@@ -21,7 +21,7 @@ pub(crate) use self::target::Targets;
 
 use self::target::{Path, To};
 use super::next::{Next, Nexts};
-use super::{Arrival, Batch, Encap, Form, Unsealed, descend, discard_all};
+use super::{Arrival, Batch, Encap, Form, OuterPath, discard_all, mark_encapsulated};
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
@@ -65,12 +65,12 @@ impl Encap for Vxlan {
 
     /// Encapsulates for the first peer. An outer packet to the multicast group leaves by
     /// `frame.egress`.
-    fn encapsulate_unsealed(
+    fn encapsulate_unencrypted(
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
         _: &mut Pool,
-    ) -> Result<Unsealed, Exit> {
+    ) -> Result<OuterPath, Exit> {
         let head = frame.bytes().first_chunk::<8>();
         let mac = u64::from_be_bytes(*head.ok_or(Exit::Drop(DropReason::EthernetLength))?) >> 16;
         let mut targets = Targets::new();
@@ -95,7 +95,7 @@ impl Encap for Vxlan {
             }
             Path::Lost(reason) => return Err(Exit::Drop(reason)),
         };
-        Ok(Unsealed { direct, copies })
+        Ok(OuterPath { direct, copies })
     }
 
     #[inline(always)]
@@ -169,7 +169,7 @@ impl Leaving<'_> {
         }
         let mac = u64::from_be_bytes(*head) >> 16;
         match self.last {
-            Some((last, target)) if last == mac => self.wrap(frame, target, nexts, outlet),
+            Some((last, target)) if last == mac => self.encapsulate(frame, target, nexts, outlet),
             _ => self.find(frame, mac, nexts, outlet),
         }
     }
@@ -186,7 +186,7 @@ impl Leaving<'_> {
             Some(address) => {
                 let target = self.target(self.to(address));
                 self.last = Some((mac, target));
-                self.wrap(frame, target, nexts, outlet)
+                self.encapsulate(frame, target, nexts, outlet)
             }
             None => self.flood(frame, nexts, outlet),
         }
@@ -229,7 +229,7 @@ impl Leaving<'_> {
             match outlet.pool.copy(frame) {
                 Some(mut copy) => {
                     let target = self.target(to);
-                    let next = self.wrap(&mut copy, target, nexts, outlet);
+                    let next = self.encapsulate(&mut copy, target, nexts, outlet);
                     next.send(self.cx, copy, outlet);
                 }
                 None => outlet.counters.dropped(DropReason::NoBuffer),
@@ -237,7 +237,7 @@ impl Leaving<'_> {
             to = next;
         }
         let target = self.target(to);
-        self.wrap(frame, target, nexts, outlet)
+        self.encapsulate(frame, target, nexts, outlet)
     }
 
     /// Writes the headers of a target in front of a frame.
@@ -247,7 +247,7 @@ impl Leaving<'_> {
     #[inline(always)]
     fn write(&mut self, frame: &mut Frame, target: usize) -> Result<(), DropReason> {
         let target = self.targets.at(target);
-        descend(frame)?;
+        mark_encapsulated(frame)?;
         self.ids = self.ids.wrapping_add(1);
         let dont_fragment = match self.network.dont_fragment {
             DontFragment::Never => false,
@@ -268,7 +268,7 @@ impl Leaving<'_> {
 
     /// Encapsulates a frame for a target. Returns the destination of the frame.
     #[inline(always)]
-    fn wrap(
+    fn encapsulate(
         &mut self,
         frame: &mut Frame,
         target: usize,

@@ -21,7 +21,10 @@ pub use self::peers::{Allowed, Arriving, Passed, Peer, Sessions, Wireguard};
 use super::next::{Next, Nexts, direct};
 use super::outer::{IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, total, write_udp};
 use super::source::source;
-use super::{Arrival, Batch, DEPTH, ETHERNET, Encap, Form, Unsealed, ascend, descend, put};
+use super::{
+    Arrival, Batch, DEPTH, ETHERNET, Encap, Form, OuterPath, mark_decapsulated, mark_encapsulated,
+    put,
+};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -29,7 +32,7 @@ use crate::flow::{self, Upper};
 use crate::interface::{Ends, Interface};
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::table::Adjacency;
 use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
@@ -59,12 +62,12 @@ impl Encap for Wireguard {
         }
     }
 
-    fn encapsulate_unsealed(
+    fn encapsulate_unencrypted(
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
         pool: &mut Pool,
-    ) -> Result<Unsealed, Exit> {
+    ) -> Result<OuterPath, Exit> {
         let packet = frame.bytes().get(usize::from(frame.l3)..);
         let ends = addresses(packet.unwrap_or_default());
         let (_, to) = ends.ok_or(Exit::Drop(DropReason::TunnelMalformed))?;
@@ -77,7 +80,7 @@ impl Encap for Wireguard {
         })?;
         lay_out(frame, &path, 0, pool).map_err(Exit::Drop)?;
         frame.egress = InterfaceId::NONE;
-        Ok(Unsealed {
+        Ok(OuterPath {
             direct: path.direct,
             copies: 1,
         })
@@ -185,7 +188,7 @@ impl Path {
     /// The packet's destination instead: a punt without a session or an endpoint, a drop without a
     /// route.
     fn to(cx: &Context<'_>, network: &Wireguard, peer: &Arc<Peer>) -> Result<Self, Next> {
-        let keyless = Next::Punt(Why::Keyless(peer.number));
+        let keyless = Next::Punt(PuntReason::Keyless(peer.number));
         let session = peer.sending().as_ref().map(Arc::clone).ok_or(keyless)?;
         let remote = peer.endpoint().ok_or(keyless)?;
         let local = source(cx, remote.ip(), Protocol::UDP.0);
@@ -218,22 +221,22 @@ fn one(
         Some(path) if Arc::ptr_eq(&path.peer, peer) => path,
         _ => last.insert(Path::to(cx, network, peer)?),
     };
-    match wrap(frame, path, outlet) {
+    match encapsulate(frame, path, outlet) {
         Ok(bytes) => {
             path.peer.sent.add(cx.now, bytes, true);
             Ok(nexts.by(cx, frame, path.direct.as_ref(), outlet))
         }
-        Err(DropReason::WireguardExhausted) => Err(Next::Punt(Why::Keyless(peer.number))),
+        Err(DropReason::WireguardExhausted) => Err(Next::Punt(PuntReason::Keyless(peer.number))),
         Err(reason) => Err(Next::Lost(reason)),
     }
 }
 
 /// Encrypts a frame's packet into a message. The frame is then `Ethernet | IP | UDP | message`. Returns the length of
 /// the message in bytes.
-fn wrap(frame: &mut Frame, path: &Path, outlet: &mut Outlet) -> Result<u64, DropReason> {
+fn encapsulate(frame: &mut Frame, path: &Path, outlet: &mut Outlet) -> Result<u64, DropReason> {
     let id = outlet.memory.rules.random() as u16;
     let ip = lay_out(frame, path, id, &mut outlet.pool)?;
-    seal(frame, path, ip)
+    encrypt(frame, path, ip)
 }
 
 /// Writes the headers around a frame's packet, and makes room for padding and authentication tag.
@@ -252,7 +255,7 @@ fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<u
         return Err(DropReason::TunnelMalformed);
     }
     make_room(frame, len, front + ETHERNET, back, pool)?;
-    descend(frame)?;
+    mark_encapsulated(frame)?;
     frame.pull_front(usize::from(frame.l3));
     let fits =
         frame.set_len(len) && frame.push_front(front + ETHERNET) && frame.set_len(ETHERNET + total);
@@ -282,7 +285,7 @@ fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<u
 
 /// Encrypts the message of a frame whose headers are written; the outer IP header has `ip` bytes. Returns the length
 /// of the message in bytes.
-fn seal(frame: &mut Frame, path: &Path, ip: usize) -> Result<u64, DropReason> {
+fn encrypt(frame: &mut Frame, path: &Path, ip: usize) -> Result<u64, DropReason> {
     let datagram = { frame.bytes_mut() }
         .get_mut(ETHERNET + ip..)
         .filter(|datagram| datagram.len() >= UDP_BYTES)
@@ -362,7 +365,7 @@ impl Emerging<'_> {
     }
 
     fn one(&mut self, mut frame: Frame, outlet: &mut Outlet) {
-        match self.take_out(&mut frame) {
+        match self.decapsulate_one(&mut frame) {
             Ok(true) => {
                 self.inner.packets += 1;
                 self.inner.bytes += frame.len() as u64;
@@ -384,7 +387,7 @@ impl Emerging<'_> {
     ///
     /// # Errors
     /// The message has no session, fails authentication, or its packet's source does not belong to the peer.
-    fn take_out(&mut self, frame: &mut Frame) -> Result<bool, DropReason> {
+    fn decapsulate_one(&mut self, frame: &mut Frame) -> Result<bool, DropReason> {
         let malformed = DropReason::WireguardMalformed;
         if frame.depth >= DEPTH {
             return Err(DropReason::TunnelDepth);
@@ -424,7 +427,7 @@ impl Emerging<'_> {
         if outer_tos & 3 == 3 {
             congest(frame)?;
         }
-        ascend(frame, self.network.id);
+        mark_decapsulated(frame, self.network.id);
         frame.flow = 0;
         Ok(true)
     }

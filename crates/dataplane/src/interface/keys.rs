@@ -13,12 +13,12 @@ use crate::demux::{self, Entry, Facts, Key};
 /// Kinds of upper interfaces that an interface counts. Each kind has a counter in the slot and a
 /// flag in the interface's line.
 #[derive(Clone, Copy)]
-enum Carried {
+enum UpperKind {
     Stations,
     Sessions,
 }
 
-impl Carried {
+impl UpperKind {
     const fn flag(self) -> u64 {
         match self {
             Self::Stations => flag::STATIONS,
@@ -103,9 +103,9 @@ impl InterfaceTable {
     /// receives the frames: one less if `before`, one more if `after`.
     fn carry_session(&self, slot: &Slot, before: bool, after: bool) {
         let [below, under] = [&slot.below, &slot.under].map(|id| id.load(Ordering::Relaxed));
-        self.carry_keys(InterfaceId(below), Carried::Sessions, before, after);
+        self.carry_keys(InterfaceId(below), UpperKind::Sessions, before, after);
         if under != below && under != 0 {
-            self.carry_keys(InterfaceId(under), Carried::Sessions, before, after);
+            self.carry_keys(InterfaceId(under), UpperKind::Sessions, before, after);
         }
     }
 
@@ -180,20 +180,20 @@ impl InterfaceTable {
             None => _ = stations.remove(key),
         }
         for id in through.iter().chain([&on]) {
-            self.carry_keys(*id, Carried::Stations, was_there, station.is_some());
+            self.carry_keys(*id, UpperKind::Stations, was_there, station.is_some());
         }
         true
     }
 
     /// Adjusts an interface's count of upper interfaces: one less if `before`, one more if `after`.
-    fn carry_keys(&self, id: InterfaceId, what: Carried, before: bool, after: bool) {
+    fn carry_keys(&self, id: InterfaceId, kind: UpperKind, before: bool, after: bool) {
         self.make_room(id);
         if let Some(slot) = self.slot(id) {
-            let carried = &slot.carried[what as usize];
+            let carried = &slot.upper_counts[kind as usize];
             let count = carried.load(Ordering::Relaxed) + u32::from(after);
             let count = count.saturating_sub(u32::from(before));
             carried.store(count, Ordering::Relaxed);
-            slot.line.set_flag(what.flag(), count > 0);
+            slot.line.set_flag(kind.flag(), count > 0);
         }
     }
 }

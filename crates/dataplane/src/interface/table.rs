@@ -71,7 +71,7 @@ pub(super) struct Slot {
     /// Number of VLANs on it.
     pub(super) vlans: AtomicU32,
     /// Numbers of stations and of sessions on it or on upper interfaces.
-    pub(super) carried: [AtomicU32; 2],
+    pub(super) upper_counts: [AtomicU32; 2],
     /// Number of VLANs on it that are bridge ports or bond slaves.
     slaves: AtomicU32,
 }

@@ -10,7 +10,7 @@ use crate::drop::DropReason;
 use crate::encap::{IP_BYTES, UDP_BYTES};
 use crate::out::{Out, OutId};
 use crate::packet::{Tuple, protocol};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::table::Kind;
 use crate::walk::{self, Context, Exit};
 
@@ -41,7 +41,7 @@ pub(crate) fn outbound(
         Some(Action::Protect { slot, required }) => {
             match (ipsec.associations.can_protect(slot), required) {
                 (true, _) => Ok(Some(OutId::protect(slot))),
-                (false, true) => Err(Exit::Punt(Why::Unprotected(slot))),
+                (false, true) => Err(Exit::Punt(PuntReason::Unprotected(slot))),
                 (false, false) => Ok(None),
             }
         }
@@ -101,7 +101,7 @@ pub(crate) fn fits(cx: &Context<'_>, out: OutId, leaving: &walk::Leaving<'_>) ->
         return Ok(());
     };
     match walk::fit_link(leaving, room) {
-        Err(exit @ Exit::Punt(Why::TooBig(_))) => Err(exit),
+        Err(exit @ Exit::Punt(PuntReason::TooBig(_))) => Err(exit),
         _ => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! leaves:  … postrouting → outbound ─▶ queues ─▶ Out::Protect ─▶ agenda ─▶ protect ─▶ output of the outer packet
-//! arrives: … input → arrival ─▶ Exit::Reveal ─▶ reveal ─▶ agenda ─▶ prerouting of the inner packet, same interface
+//! arrives: … input → arrival ─▶ Exit::Reveal ─▶ decapsulate ─▶ agenda ─▶ prerouting of the inner packet, same interface
 //! ```
 //!
 //! [`outbound`] and [`admit`] decide about one packet and change nothing. A protected packet is
@@ -11,10 +11,10 @@
 //! bypasses IPsec).
 
 mod associations;
+mod decapsulate;
 mod decide;
 mod policies;
 mod protect;
-mod reveal;
 #[cfg(test)]
 mod tests;
 
@@ -22,10 +22,10 @@ use core::fmt;
 use std::sync::Arc;
 
 pub use self::associations::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
+pub(crate) use self::decapsulate::{arrival, decapsulate, policy_of_revealed};
 pub(crate) use self::decide::{admit, fits, goes_in, outbound, room};
 pub use self::policies::{Action, Policies, Policy, Position, Selector};
-pub(crate) use self::protect::{Ways, protect, protect_unsealed};
-pub(crate) use self::reveal::{arrival, policy_of_revealed, reveal};
+pub(crate) use self::protect::{AssociationPaths, protect, protect_unencrypted};
 
 /// The IPsec part of a snapshot.
 #[derive(Clone, Default)]

@@ -22,35 +22,35 @@ const BATCH: usize = 64;
 
 /// The paths of a vector's packets: one association for each policy.
 #[derive(Default)]
-pub(crate) struct Ways {
-    ways: Vec<Way>,
+pub(crate) struct AssociationPaths {
+    paths: Vec<AssociationPath>,
 }
 
-struct Way {
+struct AssociationPath {
     slot: u32,
     leaving: Arc<Leaving>,
     /// The next hop, if no rule applies to the outer packets.
     direct: Option<Adjacency>,
 }
 
-impl Ways {
+impl AssociationPaths {
     /// Returns the index of a policy's path; `None` if the policy has no association. Consecutive
     /// packets often have one policy.
     fn find(&mut self, cx: &Context<'_>, slot: u32) -> Option<usize> {
-        if let Some(last) = self.ways.len().checked_sub(1)
-            && self.ways[last].slot == slot
+        if let Some(last) = self.paths.len().checked_sub(1)
+            && self.paths[last].slot == slot
         {
             return Some(last);
         }
         let leaving = cx.snapshot.ipsec.associations.leaving(slot)?;
         let leaving = Arc::clone(leaving.as_ref()?);
         let direct = encap::beside_ipsec(cx, leaving.remote.ip());
-        self.ways.push(Way {
+        self.paths.push(AssociationPath {
             slot,
             leaving,
             direct,
         });
-        Some(self.ways.len() - 1)
+        Some(self.paths.len() - 1)
     }
 }
 
@@ -60,11 +60,11 @@ pub(crate) fn protect(
     cx: &Context<'_>,
     frames: &mut Vector,
     nexts: &mut Nexts,
-    ways: &mut Ways,
+    paths: &mut AssociationPaths,
     outlet: &mut Outlet,
 ) {
     if !frames.frames().iter().any(is_merged) {
-        return protect_all(cx, frames, nexts, ways, outlet);
+        return protect_all(cx, frames, nexts, paths, outlet);
     }
     let mut ready = core::mem::take(&mut outlet.protecting);
     for frame in frames.drain() {
@@ -82,7 +82,7 @@ pub(crate) fn protect(
                 outlet.lose(frame, DropReason::AgendaFull);
             }
         }
-        protect_all(cx, frames, nexts, ways, outlet);
+        protect_all(cx, frames, nexts, paths, outlet);
     }
     drop(whole);
     outlet.protecting = ready;
@@ -109,38 +109,38 @@ fn cut(frame: Frame, ready: &mut Vec<Frame>, outlet: &mut Outlet) {
 
 /// The protected part of a packet: its layout, its length in bytes, and the index of its path.
 #[derive(Clone, Copy)]
-struct Carried {
+struct ProtectedPart {
     next_header: u8,
     payload: usize,
-    way: usize,
+    path: usize,
 }
 
 /// The protected part of each frame of a vector by index, or the reason to drop the frame.
-type Load = [Result<Carried, DropReason>; VECTOR_FRAMES];
+type Load = [Result<ProtectedPart, DropReason>; VECTOR_FRAMES];
 
 /// Protects the frames of a vector, with one packet each, in place.
 fn protect_all(
     cx: &Context<'_>,
     frames: &mut Vector,
     nexts: &mut Nexts,
-    ways: &mut Ways,
+    paths: &mut AssociationPaths,
     outlet: &mut Outlet,
 ) {
     let mut load: Load = [Err(DropReason::IpsecNoKeys); VECTOR_FRAMES];
     for (frame, place) in frames.frames_mut().iter_mut().zip(&mut load) {
-        if let Some(way) = ways.find(cx, frame.below.0) {
+        if let Some(path) = paths.find(cx, frame.below.0) {
             let id = outlet.memory.rules.random() as u16;
-            let leaving = &ways.ways[way].leaving;
+            let leaving = &paths.paths[path].leaving;
             let laid_out = lay_out(frame, leaving, id, &mut outlet.pool);
-            *place = laid_out.map(|shape| Carried {
-                next_header: shape.next_header,
-                payload: shape.payload,
-                way,
+            *place = laid_out.map(|layout| ProtectedPart {
+                next_header: layout.next_header,
+                payload: layout.payload,
+                path,
             });
         }
     }
-    protect_batches(cx, ways, frames, &load, nexts, outlet);
-    ways.ways.clear();
+    protect_batches(cx, paths, frames, &load, nexts, outlet);
+    paths.paths.clear();
 }
 
 /// Encapsulates a frame for the association in this slot without encryption and authentication, for
@@ -148,7 +148,7 @@ fn protect_all(
 ///
 /// # Errors
 /// The policy has no association, or the association cannot carry the packet.
-pub(crate) fn protect_unsealed(
+pub(crate) fn protect_unencrypted(
     cx: &Context<'_>,
     slot: u32,
     frame: &mut Frame,
@@ -172,24 +172,24 @@ fn lay_out(
     leaving: &Leaving,
     id: u16,
     pool: &mut Pool,
-) -> Result<Shape, DropReason> {
+) -> Result<ProtectionLayout, DropReason> {
     let offload = frame.offload;
     frame::finish_checksum(frame.bytes_mut(), &offload)
         .map_err(|_| DropReason::OffloadMalformed)?;
-    encap::descend(frame)?;
+    encap::mark_encapsulated(frame)?;
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..).unwrap_or_default();
-    let shape = shape(packet, leaving.mode)?;
-    let (front, back) = leaving.room(shape.payload);
+    let layout = layout(packet, leaving.mode)?;
+    let (front, back) = leaving.room(layout.payload);
     let more = outer(leaving) + front + ETHERNET;
-    make_room(frame, shape.kept + shape.payload, more, back, pool)?;
-    write(frame, leaving, shape, id)?;
-    Ok(shape)
+    make_room(frame, layout.kept + layout.payload, more, back, pool)?;
+    write(frame, leaving, layout, id)?;
+    Ok(layout)
 }
 
 /// The layout of a packet for its association.
 #[derive(Clone, Copy)]
-struct Shape {
+struct ProtectionLayout {
     /// Bytes of the packet's own header that stay in front; 0 in tunnel mode.
     kept: usize,
     /// Bytes of the protected payload.
@@ -199,7 +199,7 @@ struct Shape {
 }
 
 /// Returns how a packet, from its network header on, is protected.
-fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
+fn layout(packet: &[u8], mode: Mode) -> Result<ProtectionLayout, DropReason> {
     let malformed = DropReason::IpsecMalformed;
     let ipv6 = packet.first().ok_or(malformed)? >> 4 == 6;
     let (header, total, protocol) = match ipv6 {
@@ -224,7 +224,7 @@ fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
     let fragment = !ipv6 && upper4(packet).is_some_and(|upper| upper.fragment);
     let whole = if ipv6 { IPV6 } else { IPV4 };
     match mode {
-        Mode::Tunnel => Ok(Shape {
+        Mode::Tunnel => Ok(ProtectionLayout {
             kept: 0,
             payload: total,
             next_header: whole,
@@ -234,7 +234,7 @@ fn shape(packet: &[u8], mode: Mode) -> Result<Shape, DropReason> {
         Mode::Transport if fragment || ipv6 && matches!(protocol, 0 | 43 | 44) => {
             Err(DropReason::IpsecHeaders)
         }
-        Mode::Transport => Ok(Shape {
+        Mode::Transport => Ok(ProtectionLayout {
             kept: header,
             payload: total - header,
             next_header: protocol,
@@ -253,19 +253,24 @@ fn outer(leaving: &Leaving) -> usize {
 
 /// Writes all headers except that of ESP or AH. The frame is then
 /// `Ethernet | IP | (UDP) | payload`, and `l3` is the offset of the payload until it is protected.
-fn write(frame: &mut Frame, leaving: &Leaving, shape: Shape, id: u16) -> Result<(), DropReason> {
+fn write(
+    frame: &mut Frame,
+    leaving: &Leaving,
+    layout: ProtectionLayout,
+    id: u16,
+) -> Result<(), DropReason> {
     let l3 = usize::from(frame.l3);
     let tos = tos(frame.bytes().get(l3..).unwrap_or_default());
-    let (front, back) = leaving.room(shape.payload);
+    let (front, back) = leaving.room(layout.payload);
     let more = outer(leaving) + front;
     frame.pull_front(l3);
-    let total = more + shape.kept + shape.payload + back;
+    let total = more + layout.kept + layout.payload + back;
     let fits = frame.push_front(more + ETHERNET) && frame.set_len(ETHERNET + total);
     let bytes = frame.bytes_mut();
     if !fits || u16::try_from(total).is_err() || bytes.len() < ETHERNET + total {
         return Err(DropReason::NoBuffer);
     }
-    let kept = ETHERNET + more..ETHERNET + more + shape.kept;
+    let kept = ETHERNET + more..ETHERNET + more + layout.kept;
     bytes.copy_within(kept, ETHERNET);
     let udp = if leaving.in_udp { UDP_BYTES } else { 0 };
     let protocol = match leaving.protocol {
@@ -274,7 +279,7 @@ fn write(frame: &mut Frame, leaving: &Leaving, shape: Shape, id: u16) -> Result<
         Protocol::Ah => AH,
     };
     let ip = match leaving.mode {
-        Mode::Transport => shape.kept,
+        Mode::Transport => layout.kept,
         Mode::Tunnel => IP_BYTES[usize::from(leaving.remote.is_ipv6())],
     };
     let header = bytes.get_mut(ETHERNET..ETHERNET + ip).unwrap_or_default();
@@ -327,7 +332,7 @@ pub(super) fn rewrite(header: &mut [u8], total: usize, protocol: u8) {
 /// Protects the frames of a vector, and sends all frames on.
 fn protect_batches(
     cx: &Context<'_>,
-    Ways { ways }: &Ways,
+    AssociationPaths { paths }: &AssociationPaths,
     frames: &mut Vector,
     load: &Load,
     nexts: &mut Nexts,
@@ -338,21 +343,21 @@ fn protect_batches(
         .zip(frames.frames_mut().chunks_mut(BATCH))
     {
         let load = load.get(from..).unwrap_or_default();
-        let (sealed, signed) = faults(ways, batch, load);
+        let (sealed, signed) = faults(paths, batch, load);
         let (mut sealed, mut signed) = (sealed.into_iter(), signed.into_iter());
         for (at, (frame, carried)) in (from..).zip(batch.iter_mut().zip(load)) {
             let next = match carried {
                 Ok(carried) => {
-                    let way = &ways[carried.way];
+                    let path = &paths[carried.path];
                     frame.l3 = ETHERNET as u16;
                     frame.guarded = IpsecState::Protected;
-                    let fault = match way.leaving.protocol {
+                    let fault = match path.leaving.protocol {
                         Protocol::Esp => sealed.next(),
                         Protocol::Ah => signed.next(),
                     };
                     match fault.flatten() {
-                        None => nexts.by(cx, frame, way.direct.as_ref(), outlet),
-                        Some(fault) => encap::Next::Lost(super::reveal::reason(fault)),
+                        None => nexts.by(cx, frame, path.direct.as_ref(), outlet),
+                        Some(fault) => encap::Next::Lost(super::decapsulate::reason(fault)),
                     }
                 }
                 Err(reason) => encap::Next::Lost(*reason),
@@ -368,15 +373,15 @@ type Faults = SmallVec<[Option<Fault>; BATCH]>;
 
 /// Protects the frames of a batch: ESP frames together, and AH frames together.
 fn faults(
-    ways: &[Way],
+    paths: &[AssociationPath],
     batch: &mut [Frame],
-    load: &[Result<Carried, DropReason>],
+    load: &[Result<ProtectedPart, DropReason>],
 ) -> (Faults, Faults) {
     let mut sealing: SmallVec<[Sealing<'_>; BATCH]> = SmallVec::new();
     let mut signing: SmallVec<[Protecting<'_>; 1]> = SmallVec::new();
     for (frame, carried) in batch.iter_mut().zip(load) {
         let Ok(carried) = carried else { continue };
-        let leaving = &ways[carried.way].leaving;
+        let leaving = &paths[carried.path].leaving;
         let from = match leaving.protocol {
             Protocol::Esp => usize::from(frame.l3),
             // AH authenticates the headers, too.

@@ -10,7 +10,7 @@ use frame::{Offload, Segmentation};
 use super::{Action, Arriving, Ipsec, Leaving, Mode, Policies, Policy, Protocol, Selector};
 use crate::DropReason;
 use crate::firewall::Firewall;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::snapshot::{Prefix, SlowReason};
 use crate::testing::{MAC, Rig, Udp4, ethernet};
 
@@ -225,7 +225,7 @@ fn without_keys_control_is_asked_for_some_and_nothing_leaves_clear() {
         assert!(from.pass(to_host().frame()).is_empty());
         let punts = from.punts();
         let whys: Vec<_> = punts.iter().map(|(why, _)| *why).collect();
-        assert_eq!(whys, [Why::Unprotected(SLOT)]);
+        assert_eq!(whys, [PuntReason::Unprotected(SLOT)]);
     }
 }
 
@@ -303,7 +303,7 @@ fn a_packet_too_long_for_its_way_has_its_sender_told_or_leaves_in_fragments() {
         assert!(from.pass(kept.frame()).is_empty());
         let whys: Vec<_> = from.punts().iter().map(|(why, _)| *why).collect();
         // 1500 - 20 - 8 - 16 - 12, in whole blocks, without the trailer.
-        assert_eq!(whys, [Why::TooBig(1438)]);
+        assert_eq!(whys, [PuntReason::TooBig(1438)]);
         assert_eq!(from.pass(long.frame()).len(), 2);
         let fits = Udp4 {
             payload: 1438 - 28,

@@ -103,7 +103,7 @@ impl Dispatch for Outlet {
 impl Outlet {
     /// Queues a frame for a port of this worker, or hands the frame to a worker with that port.
     fn send(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
-        let place = self.places.get(usize::from(port)).copied().flatten();
+        let place = self.positions.get(usize::from(port)).copied().flatten();
         if let Some(place) = place.map(usize::from) {
             if self.ports[place].frames.len() >= QUEUE {
                 self.transmit(cx, place);
@@ -160,13 +160,14 @@ impl Outlet {
             self.transmit(cx, place);
             at += 1;
         }
-        while let Some(place) = self.ways.due.pop() {
+        while let Some(place) = self.poll_set.due.pop() {
             let place = usize::from(place);
             self.transmit(cx, place);
             self.touch(place);
             let attached = &mut self.ports[place];
             attached.is_due = false;
-            self.ways.give_memory(core::mem::take(&mut attached.frames));
+            self.poll_set
+                .give_memory(core::mem::take(&mut attached.frames));
         }
     }
 

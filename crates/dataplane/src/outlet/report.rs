@@ -4,10 +4,10 @@ use frame::{Frame, Offload};
 
 use super::Outlet;
 use crate::drop::DropReason;
-use crate::punt::{Punt, Why};
+use crate::punt::{Punt, PuntReason};
 use crate::table::NextHopId;
-use crate::tap::{By, Tapped};
-use crate::walk::Note;
+use crate::tap::{TapOrigin, Tapped};
+use crate::walk::RuleRequest;
 
 /// Number of bytes of a packet that a report about a redirect contains.
 const REDIRECT_BYTES: usize = 128;
@@ -19,9 +19,9 @@ const ADDRESSES: usize = 12;
 
 impl Outlet {
     /// Hands a packet to control.
-    pub(crate) fn punt(&mut self, frame: Frame, why: Why) {
+    pub(crate) fn punt(&mut self, frame: Frame, why: PuntReason) {
         self.counters.punted(why);
-        if let Why::Service { id, .. } = why {
+        if let PuntReason::Service { id, .. } = why {
             self.counters.service(id).heard.add(1);
         }
         if let Some(reason) = why.discards() {
@@ -44,16 +44,20 @@ impl Outlet {
 
     /// Reports to control that a packet leaves by its ingress interface.
     pub(crate) fn redirect(&mut self, frame: &Frame, hop: NextHopId) {
-        self.punt_copy(frame, REDIRECT_BYTES, Why::Redirect(hop));
+        self.punt_copy(frame, REDIRECT_BYTES, PuntReason::Redirect(hop));
     }
 
     /// Sends control the events of rules for the current packet, in their order.
     #[inline(always)]
-    pub(crate) fn tell(&mut self, frame: &Frame) {
-        while let Some(note) = self.told.take() {
+    pub(crate) fn send_rule_events(&mut self, frame: &Frame) {
+        while let Some(note) = self.rule_events.take() {
             match note {
-                Note::Event(event) => self.punt_copy(frame, LOG_BYTES, Why::Told(event)),
-                Note::Sniff(how) => self.copy_out(frame, 0, usize::MAX, By::Rule(how)),
+                RuleRequest::Event(event) => {
+                    self.punt_copy(frame, LOG_BYTES, PuntReason::RuleEvent(event))
+                }
+                RuleRequest::Sniff(how) => {
+                    self.copy_out(frame, 0, usize::MAX, TapOrigin::Rule(how))
+                }
             }
         }
     }
@@ -65,7 +69,7 @@ impl Outlet {
 
     /// Sends control a copy of the first `bytes_max` bytes of a packet.
     #[cold]
-    pub(crate) fn punt_copy(&mut self, frame: &Frame, bytes_max: usize, why: Why) {
+    pub(crate) fn punt_copy(&mut self, frame: &Frame, bytes_max: usize, why: PuntReason) {
         let bytes = frame.bytes();
         let beginning = &bytes[..bytes.len().min(bytes_max)];
         let Some(mut copy) = self.pool.alloc_from(beginning) else {
@@ -79,7 +83,7 @@ impl Outlet {
     /// Copies the first `bytes_max` bytes of a frame, without `tags` bytes of VLAN tags, into the
     /// ring of taps.
     #[cold]
-    pub(crate) fn copy_out(&mut self, frame: &Frame, tags: usize, bytes_max: usize, by: By) {
+    pub(crate) fn copy_out(&mut self, frame: &Frame, tags: usize, bytes_max: usize, by: TapOrigin) {
         let bytes = frame.bytes();
         let (head, rest) = bytes.split_at(bytes.len().min(ADDRESSES));
         let rest = rest.get(tags..).unwrap_or_default();

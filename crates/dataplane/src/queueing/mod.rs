@@ -23,8 +23,8 @@ use crate::rings::Handed;
 use crate::walk::{Context, Exit};
 pub use change::{Change, Simple};
 pub use table::Waiting;
-use table::{ETHERNET, LEAVES, Then, Way, Ways, seen, stops};
-pub(crate) use table::{Held, Queueing, meets, source};
+use table::{AfterQueues, ETHERNET, LEAVES, QueueLeaf, SimpleLeaves, seen, stops};
+pub(crate) use table::{HeldPacket, Queueing, meets, source};
 
 /// Maximum number of packets that one step takes out of queues, so that the ports are not starved.
 const PER_STEP: usize = 1024;
@@ -39,7 +39,7 @@ pub(crate) fn postrouting(
     out: OutId,
     outlet: &mut Outlet,
 ) -> Option<Frame> {
-    behind(cx, frame, source, Then::Out(out), outlet)
+    behind(cx, frame, source, AfterQueues::Out(out), outlet)
 }
 
 /// Queues a packet of a vector with this source address. After its queues the packet leaves by this
@@ -47,15 +47,15 @@ pub(crate) fn postrouting(
 pub(crate) fn hold(
     cx: &Context<'_>,
     frame: Frame,
-    held: Held,
+    held: HeldPacket,
     source: u128,
     out: OutId,
     exit: Exit,
     outlet: &mut Outlet,
 ) {
     let then = match out == OutId::NONE {
-        true => Then::Exit(exit),
-        false => Then::Out(out),
+        true => AfterQueues::Exit(exit),
+        false => AfterQueues::Out(out),
     };
     wait(cx, frame, held.leaves, source, then, outlet);
 }
@@ -71,7 +71,7 @@ pub(crate) fn ending(
     outlet: &mut Outlet,
 ) -> Option<Frame> {
     match meets(exit) {
-        true => behind(cx, frame, source, Then::Exit(exit), outlet),
+        true => behind(cx, frame, source, AfterQueues::Exit(exit), outlet),
         false => Some(frame),
     }
 }
@@ -81,7 +81,7 @@ fn behind(
     cx: &Context<'_>,
     frame: Frame,
     source: u128,
-    then: Then,
+    then: AfterQueues,
     outlet: &mut Outlet,
 ) -> Option<Frame> {
     if frame.fasttracked {
@@ -92,7 +92,7 @@ fn behind(
         return Some(frame);
     };
     let bytes = frame.len() as u32;
-    match stops(outlet.queueing.ways(&seen), bytes, cx.now) {
+    match stops(outlet.queueing.queues_of(&seen), bytes, cx.now) {
         None => Some(frame),
         Some(leaves) => {
             wait(cx, frame, leaves, source, then, outlet);
@@ -103,18 +103,18 @@ fn behind(
 
 /// Passes a packet through the queues of the interface in this slot.
 pub(crate) fn leave(cx: &Context<'_>, frame: Frame, slot: u32, outlet: &mut Outlet) {
-    if outlet.queueing.own(slot).is_none() {
+    if outlet.queueing.interface(slot).is_none() {
         // Control announces queues before it directs frames to them, so the change may still be
         // unread.
         learn(cx, outlet);
     }
-    let Some(own) = outlet.queueing.own(slot) else {
+    let Some(own) = outlet.queueing.interface(slot) else {
         return outlet.lose(frame, DropReason::EgressDown);
     };
     let (leaf, next) = (own.leaves.find(frame.mark), own.next);
     match stops([leaf, None, None], frame.len() as u32, cx.now) {
         None => outlet.dispatch(cx, frame, next),
-        Some(leaves) => wait(cx, frame, leaves, 0, Then::Out(next), outlet),
+        Some(leaves) => wait(cx, frame, leaves, 0, AfterQueues::Out(next), outlet),
     }
 }
 
@@ -125,7 +125,7 @@ fn wait(
     frame: Frame,
     leaves: [Option<Arc<Leaf>>; LEAVES],
     source: u128,
-    then: Then,
+    then: AfterQueues,
     outlet: &mut Outlet,
 ) {
     let [Some(leaf), first, second] = leaves else {
@@ -234,8 +234,8 @@ fn proceed(cx: &Context<'_>, packet: Packet<Waiting>, outlet: &mut Outlet) {
         then,
     } = packet.carries;
     outlet.pool.let_go(&mut frame);
-    let ways = [first, second].map(|leaf| leaf.map(Way::of));
-    let [first, second] = &ways;
+    let queues = [first, second].map(|leaf| leaf.map(QueueLeaf::of));
+    let [first, second] = &queues;
     match stops(
         [first.as_ref(), second.as_ref(), None],
         packet.bytes,
@@ -247,10 +247,10 @@ fn proceed(cx: &Context<'_>, packet: Packet<Waiting>, outlet: &mut Outlet) {
 }
 
 /// Sends a packet that has passed all its queues.
-fn go(cx: &Context<'_>, frame: Frame, then: Then, outlet: &mut Outlet) {
+fn go(cx: &Context<'_>, frame: Frame, then: AfterQueues, outlet: &mut Outlet) {
     match then {
-        Then::Out(out) => outlet.dispatch(cx, frame, out),
-        Then::Exit(exit) => outlet.settle(cx, frame, exit),
+        AfterQueues::Out(out) => outlet.dispatch(cx, frame, out),
+        AfterQueues::Exit(exit) => outlet.settle(cx, frame, exit),
     }
 }
 
@@ -271,23 +271,23 @@ fn take(cx: &Context<'_>, change: Change, outlet: &mut Outlet) {
             within,
             queue,
         } => {
-            let ways = Ways::of(queue);
-            queueing.simple.insert(id, order, matches, within, ways);
+            let queues = SimpleLeaves::of(queue);
+            queueing.simple.insert(id, order, matches, within, queues);
         }
         Change::NoSimple(id) => {
             queueing.simple.remove(id);
         }
-        Change::Global(id, marks, leaf) => queueing.global.insert(id, marks, Way::of(leaf)),
+        Change::Global(id, marks, leaf) => queueing.global.insert(id, marks, QueueLeaf::of(leaf)),
         Change::NoGlobal(id) => {
             queueing.global.remove(id);
         }
-        Change::Interface(id, next) => queueing.place(id).next = next,
+        Change::Interface(id, next) => queueing.interface_mut(id).next = next,
         Change::Leaf(interface, id, marks, leaf) => {
-            let own = queueing.place(interface);
-            own.leaves.insert(id, marks, Way::of(leaf));
+            let own = queueing.interface_mut(interface);
+            own.leaves.insert(id, marks, QueueLeaf::of(leaf));
         }
         Change::NoLeaf(interface, id) => {
-            queueing.place(interface).leaves.remove(id);
+            queueing.interface_mut(interface).leaves.remove(id);
         }
         Change::Gone(node) => {
             let mut all = Vec::new();

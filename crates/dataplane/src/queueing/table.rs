@@ -21,7 +21,7 @@ pub(super) const ETHERNET: usize = 14;
 
 /// The destination of a packet behind its queues.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Then {
+pub(super) enum AfterQueues {
     Out(OutId),
     Exit(Exit),
 }
@@ -32,7 +32,7 @@ pub struct Waiting {
     pub(crate) frame: Frame,
     /// The remaining queues, in order.
     pub(super) left: [Option<Arc<Leaf>>; LEAVES - 1],
-    pub(super) then: Then,
+    pub(super) then: AfterQueues,
 }
 
 impl Payload for Waiting {
@@ -49,12 +49,12 @@ impl Payload for Waiting {
 
 /// A leaf with a direct reference to its node.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct QueueLeaf {
     pub(super) node: Arc<Node>,
     pub(super) leaf: Arc<Leaf>,
 }
 
-impl Way {
+impl QueueLeaf {
     pub(super) fn of(leaf: Arc<Leaf>) -> Self {
         Self {
             node: Arc::clone(&leaf.node),
@@ -66,25 +66,25 @@ impl Way {
 /// The leaves of a simple queue: upload from the target, download to the target, and both
 /// directions.
 #[derive(Clone, Debug)]
-pub(super) struct Ways {
-    pub(super) up: Option<Way>,
-    pub(super) down: Option<Way>,
-    pub(super) total: Option<Way>,
+pub(super) struct SimpleLeaves {
+    pub(super) up: Option<QueueLeaf>,
+    pub(super) down: Option<QueueLeaf>,
+    pub(super) total: Option<QueueLeaf>,
 }
 
-impl Ways {
+impl SimpleLeaves {
     pub(super) fn of(queue: Simple) -> Self {
         Self {
-            up: queue.up.map(Way::of),
-            down: queue.down.map(Way::of),
-            total: queue.total.map(Way::of),
+            up: queue.up.map(QueueLeaf::of),
+            down: queue.down.map(QueueLeaf::of),
+            total: queue.total.map(QueueLeaf::of),
         }
     }
 }
 
 /// A packet of a vector that its queues do not let pass.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldPacket {
     /// Position of the packet in the vector.
     pub(crate) at: usize,
     pub(super) leaves: [Option<Arc<Leaf>>; LEAVES],
@@ -92,18 +92,18 @@ pub(crate) struct Held {
 
 /// The queues of an interface.
 #[derive(Debug, Default)]
-pub(super) struct Own {
+pub(super) struct InterfaceQueues {
     pub(super) next: OutId,
-    pub(super) leaves: ByMark<Way>,
+    pub(super) leaves: ByMark<QueueLeaf>,
 }
 
 /// A worker's table of queues, and the packets that wait on this worker.
 #[derive(Debug, Default)]
 pub(crate) struct Queueing {
-    pub(super) global: ByMark<Way>,
-    pub(super) simple: Index<Ways>,
+    pub(super) global: ByMark<QueueLeaf>,
+    pub(super) simple: Index<SimpleLeaves>,
     /// By interface slot.
-    pub(super) interfaces: Vec<Option<Box<Own>>>,
+    pub(super) interfaces: Vec<Option<Box<InterfaceQueues>>>,
     pub(super) schedule: Schedule<Waiting>,
     /// Packets that disciplines have dropped, not counted yet.
     pub(super) lost: Vec<(Packet<Waiting>, Lost)>,
@@ -129,11 +129,11 @@ impl Queueing {
 
     /// Returns the queues of a packet behind postrouting or input.
     #[inline]
-    pub(super) fn ways(&self, seen: &PacketFields) -> [Option<&Way>; LEAVES] {
+    pub(super) fn queues_of(&self, seen: &PacketFields) -> [Option<&QueueLeaf>; LEAVES] {
         let global = self.global.find(seen.mark);
         let (own, total) = match self.simple.find(seen) {
-            Some((Direction::Up, ways)) => (ways.up.as_ref(), ways.total.as_ref()),
-            Some((Direction::Down, ways)) => (ways.down.as_ref(), ways.total.as_ref()),
+            Some((Direction::Up, queues)) => (queues.up.as_ref(), queues.total.as_ref()),
+            Some((Direction::Down, queues)) => (queues.down.as_ref(), queues.total.as_ref()),
             None => (None, None),
         };
         [global, own, total]
@@ -147,32 +147,32 @@ impl Queueing {
         frames: &[Frame],
         sources: &[u128],
         meets: impl Fn(usize) -> bool,
-        held: &mut Vec<Held>,
+        held: &mut Vec<HeldPacket>,
     ) {
         let mut begin = 0;
         for (frames, sources) in frames.chunks(TOGETHER).zip(sources.chunks(TOGETHER)) {
-            let mut ways = [[None; LEAVES]; TOGETHER];
+            let mut queues = [[None; LEAVES]; TOGETHER];
             for (place, (frame, source)) in frames.iter().zip(sources).enumerate() {
                 if !frame.fasttracked && meets(begin + place) {
                     let seen = seen(frame, usize::from(frame.l3), *source);
-                    ways[place] = seen.map_or([None; LEAVES], |seen| self.ways(&seen));
+                    queues[place] = seen.map_or([None; LEAVES], |seen| self.queues_of(&seen));
                 }
             }
-            for (place, (frame, ways)) in frames.iter().zip(ways).enumerate() {
-                if let Some(leaves) = stops(ways, frame.len() as u32, cx.now) {
+            for (place, (frame, queues)) in frames.iter().zip(queues).enumerate() {
+                if let Some(leaves) = stops(queues, frame.len() as u32, cx.now) {
                     let at = begin + place;
-                    held.push(Held { at, leaves });
+                    held.push(HeldPacket { at, leaves });
                 }
             }
             begin += frames.len();
         }
     }
 
-    pub(super) fn own(&self, slot: u32) -> Option<&Own> {
+    pub(super) fn interface(&self, slot: u32) -> Option<&InterfaceQueues> {
         self.interfaces.get(slot as usize)?.as_deref()
     }
 
-    pub(super) fn place(&mut self, id: InterfaceId) -> &mut Own {
+    pub(super) fn interface_mut(&mut self, id: InterfaceId) -> &mut InterfaceQueues {
         if self.interfaces.len() <= id.slot() {
             self.interfaces.resize_with(id.slot() + 1, || None);
         }
@@ -190,19 +190,21 @@ impl Queueing {
 /// leaves let the packet pass.
 #[inline]
 pub(super) fn stops(
-    ways: [Option<&Way>; LEAVES],
+    queues: [Option<&QueueLeaf>; LEAVES],
     bytes: u32,
     now: machine::Instant,
 ) -> Option<[Option<Arc<Leaf>>; LEAVES]> {
-    let passes = |way: &Option<&Way>| way.is_none_or(|way| way.node.pass(bytes, now));
-    let passed = ways.iter().take_while(|way| passes(way)).count();
-    (passed < LEAVES).then(|| left(&ways[passed..]))
+    let passes = |queue: &Option<&QueueLeaf>| queue.is_none_or(|queue| queue.node.pass(bytes, now));
+    let passed = queues.iter().take_while(|queue| passes(queue)).count();
+    (passed < LEAVES).then(|| left(&queues[passed..]))
 }
 
 /// Returns the leaves of some queues.
 #[cold]
-fn left(ways: &[Option<&Way>]) -> [Option<Arc<Leaf>>; LEAVES] {
-    let mut left = ways.iter().map(|way| way.map(|way| Arc::clone(&way.leaf)));
+fn left(queues: &[Option<&QueueLeaf>]) -> [Option<Arc<Leaf>>; LEAVES] {
+    let mut left = queues
+        .iter()
+        .map(|queue| queue.map(|queue| Arc::clone(&queue.leaf)));
     [(); LEAVES].map(|()| left.next().flatten())
 }
 

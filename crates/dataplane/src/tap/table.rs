@@ -18,12 +18,12 @@ pub struct Tapped {
     /// The time of the copy.
     pub at: Instant,
     /// The origin of the request.
-    pub by: By,
+    pub by: TapOrigin,
 }
 
 /// The origin of a request for a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum TapOrigin {
     /// The tap of this interface.
     Interface {
         /// The interface.

@@ -19,7 +19,7 @@ pub(super) fn enter<const FAST: bool, T: Tracer>(
     cx: &Context<'_>,
     entrance: &Entrance,
     bytes: &[u8],
-    place: &mut Place,
+    start: &mut PacketStart,
     tracer: &mut T,
 ) -> Result<Key, Exit> {
     let arrived = match ingress::run(cx, entrance, bytes) {
@@ -27,11 +27,11 @@ pub(super) fn enter<const FAST: bool, T: Tracer>(
         Err(exit) => {
             tracer.left(Stage::Ingress, &exit);
             // Control reads the packet from the end of its tags on.
-            *place = Place::of(cx, entrance, bytes);
+            *start = PacketStart::of(cx, entrance, bytes);
             return Err(exit);
         }
     };
-    *place = Place {
+    *start = PacketStart {
         interface: arrived.id,
         l3: arrived.l3,
     };
@@ -65,12 +65,12 @@ pub(super) fn check<const FAST: bool, T: Tracer>(
 
 /// The ingress interface of a frame, and the offset of its network header.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct PacketStart {
     pub(super) interface: InterfaceId,
     pub(super) l3: u16,
 }
 
-impl Place {
+impl PacketStart {
     #[cold]
     #[inline(never)]
     fn of(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Self {

@@ -3,14 +3,14 @@
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
-use super::entered::Lane;
 use super::forward;
 use super::ingress::Entrance;
-use super::leave::{Departed, Way, depart, trim};
+use super::leave::{Departed, PacketRoute, depart, trim};
 use super::packet::{ETHERNET, packet};
+use super::pass1_results::HeaderClass;
 use super::scratch::Scratch;
+use super::shortcut_installer::ShortcutInstaller;
 use super::tally::{CounterKey, Speed, Tally, received, slow_is_fast};
-use super::teach::Teacher;
 use super::{Context, Exit, decide, egress};
 use crate::counters::{Counters, Traffic};
 use crate::encap::Arrivals;
@@ -36,8 +36,8 @@ pub(super) fn pass3<const FAST: bool>(
     scratch.near.forget();
     // Packets that pass queues later do not count as FastPath.
     let is_fast_path = FAST && !cx.snapshot.queues;
-    let teacher = match is_fast_path {
-        true => Teacher::of(cx, entrance, outlet),
+    let installer = match is_fast_path {
+        true => ShortcutInstaller::of(cx, entrance, outlet),
         false => None,
     };
     let mut at = 0;
@@ -63,13 +63,13 @@ pub(super) fn pass3<const FAST: bool>(
                 &mut state,
                 outlet,
             );
-            if let Some(teacher) = &teacher {
+            if let Some(installer) = &installer {
                 let outs = &scratch.outs;
                 let [ipv4, ipv6] = [from..between, between..at];
                 let (frames4, outs4) = (&frames[ipv4.clone()], &outs[ipv4]);
-                teacher.teach_straight::<false>(cx, frames4, outs4, outlet);
+                installer.install_straight::<false>(cx, frames4, outs4, outlet);
                 let (frames6, outs6) = (&frames[ipv6.clone()], &outs[ipv6]);
-                teacher.teach_straight::<true>(cx, frames6, outs6, outlet);
+                installer.install_straight::<true>(cx, frames6, outs6, outlet);
             }
         }
         if FAST && at == from {
@@ -109,16 +109,16 @@ fn straight_run<const IPV6: bool>(
     state: &mut Tally,
     outlet: &mut Outlet,
 ) -> usize {
-    let (lane, used) = match IPV6 {
-        true => (Lane::V6, &mut state.count6),
-        false => (Lane::V4, &mut state.count4),
+    let (class, used) = match IPV6 {
+        true => (HeaderClass::V6, &mut state.count6),
+        false => (HeaderClass::V4, &mut state.count4),
     };
     let hops = match IPV6 {
         true => &scratch.hops6[..],
         false => &scratch.hops4[..],
     };
     let hops = hops.get(*used..).unwrap_or_default();
-    let lanes = scratch.entered.lanes.get(from..).unwrap_or_default();
+    let classes = scratch.entered.classes.get(from..).unwrap_or_default();
     let outs = scratch.outs.get_mut(from..).unwrap_or_default();
     let speed = match cx.snapshot.queues {
         true => Speed::Slow,
@@ -128,8 +128,8 @@ fn straight_run<const IPV6: bool>(
     let (mut packets, mut bytes, mut headers) = (0, 0, 0);
     let (mut ingress, mut came) = (InterfaceId::NONE, Traffic::default());
     let mut done = 0;
-    for (((frame, is), hop), out) in frames.iter_mut().zip(lanes).zip(hops).zip(outs) {
-        if *is != lane {
+    for (((frame, is), hop), out) in frames.iter_mut().zip(classes).zip(hops).zip(outs) {
+        if *is != class {
             break;
         }
         let next = scratch.near.get(cx, *hop);
@@ -295,10 +295,10 @@ fn tunnelled(
     let mut arrivals = Arrivals::default();
     for (at, frame) in frames.iter().enumerate() {
         let place = (from + at) % VECTOR_FRAMES;
-        let (hops, used) = match scratch.entered.lanes[place] {
-            Lane::V4 => (&scratch.hops4, &mut state.count4),
-            Lane::V6 => (&scratch.hops6, &mut state.count6),
-            Lane::Exit => return at,
+        let (hops, used) = match scratch.entered.classes[place] {
+            HeaderClass::V4 => (&scratch.hops4, &mut state.count4),
+            HeaderClass::V6 => (&scratch.hops6, &mut state.count6),
+            HeaderClass::Exit => return at,
         };
         let next = scratch.near.get(cx, hops[*used % VECTOR_FRAMES]);
         if next.adjacency.kind != Kind::Local {
@@ -330,16 +330,16 @@ fn one<const FAST: bool>(
     if FAST && frame.ingress != entrance && !cx.snapshot.queues {
         count_received(frame, outlet);
     }
-    let (mut hop, ipv6) = match scratch.entered.lanes[place] {
-        Lane::V4 => {
+    let (mut hop, ipv6) = match scratch.entered.classes[place] {
+        HeaderClass::V4 => {
             state.count4 += 1;
             (scratch.hops4[(state.count4 - 1) % VECTOR_FRAMES], false)
         }
-        Lane::V6 => {
+        HeaderClass::V6 => {
             state.count6 += 1;
             (scratch.hops6[(state.count6 - 1) % VECTOR_FRAMES], true)
         }
-        Lane::Exit => return,
+        HeaderClass::Exit => return,
     };
     if !FAST && !cx.snapshot.rules.is_empty() {
         match decide::by_rules(cx, packet(frame), frame.ingress, &mut Silent) {
@@ -351,13 +351,13 @@ fn one<const FAST: bool>(
         }
     }
     let received = received(frame);
-    let way = Way {
+    let route = PacketRoute {
         hop,
         adjacency: &scratch.near.get(cx, hop).adjacency,
         ipv6,
         own: false,
     };
-    match depart(cx, frame, &way, &mut state.redirects, outlet) {
+    match depart(cx, frame, &route, &mut state.redirects, outlet) {
         Ok(departed) => {
             let is_fast_path = FAST && !cx.snapshot.queues;
             let fast = is_fast_path || slow_is_fast(cx, frame, ipv6);

@@ -8,12 +8,12 @@ use core::ops::Range;
 use frame::{Frame, VECTOR_FRAMES};
 use kernels::{Lanes, Work, widest};
 
-use super::decide::{self, Place};
+use super::decide::{self, PacketStart};
 use super::demux;
-use super::entered::{Entered, Lane};
 use super::headers::{self, Headers, Headers4, Headers6};
 use super::ingress::{self, Entrance};
 use super::packet::Key as Destination;
+use super::pass1_results::{HeaderClass, Pass1Results};
 use super::tally::received;
 use super::{Context, Exit, prerouting};
 use crate::counters::Counters;
@@ -23,9 +23,9 @@ use crate::trace::Silent;
 const AHEAD: usize = 8;
 
 /// A consumer of the headers of frames that enter together.
-pub(super) trait Sees {
+pub(super) trait HeaderConsumer {
     /// Receives the headers of consecutive frames, the first at position `place` of the vector.
-    fn see<L: Lanes, H: Headers>(
+    fn consume<L: Lanes, H: Headers>(
         &mut self,
         lanes: L,
         place: usize,
@@ -35,11 +35,11 @@ pub(super) trait Sees {
 }
 
 /// A consumer that ignores headers.
-pub(super) struct Unseen;
+pub(super) struct IgnoreHeaders;
 
-impl Sees for Unseen {
+impl HeaderConsumer for IgnoreHeaders {
     #[inline(always)]
-    fn see<L: Lanes, H: Headers>(
+    fn consume<L: Lanes, H: Headers>(
         &mut self,
         _lanes: L,
         _place: usize,
@@ -50,13 +50,13 @@ impl Sees for Unseen {
 }
 
 /// Runs pass 1 for the frames at these positions of a vector.
-pub(super) fn pass1<const FAST: bool, S: Sees>(
+pub(super) fn pass1<const FAST: bool, S: HeaderConsumer>(
     cx: &Context<'_>,
     entrance: &Entrance,
     frames: &mut [Frame],
     places: Range<usize>,
-    entered: &mut Entered,
-    sees: &mut S,
+    entered: &mut Pass1Results,
+    consumer: &mut S,
     counters: &Counters,
 ) {
     let end = places.end.min(frames.len()).min(VECTOR_FRAMES);
@@ -69,7 +69,7 @@ pub(super) fn pass1<const FAST: bool, S: Sees>(
             frames,
             places: at..end,
             entered,
-            sees,
+            consumer,
         });
         // Frames behind a group that could not enter together may do so; the group itself is not
         // tried again, however often its kinds of frames alternate.
@@ -95,11 +95,11 @@ struct Together<'a, 'v, S> {
     entrance: &'a Entrance,
     frames: &'v mut [Frame],
     places: Range<usize>,
-    entered: &'v mut Entered,
-    sees: &'v mut S,
+    entered: &'v mut Pass1Results,
+    consumer: &'v mut S,
 }
 
-impl<S: Sees> Work for Together<'_, '_, S> {
+impl<S: HeaderConsumer> Work for Together<'_, '_, S> {
     /// Position of the first frame that needs other checks.
     type Output = usize;
 
@@ -115,7 +115,7 @@ impl<S: Sees> Work for Together<'_, '_, S> {
     }
 }
 
-impl<S: Sees> Together<'_, '_, S> {
+impl<S: HeaderConsumer> Together<'_, '_, S> {
     /// Enters the group of frames at `at`. Returns false and changes nothing unless all of them
     /// surely enter.
     #[inline(always)]
@@ -151,7 +151,7 @@ impl<S: Sees> Together<'_, '_, S> {
             }
             frame.l3 = ingress::ETHERNET as u16;
         }
-        self.sees.see(lanes, at, part, &headers);
+        self.consumer.consume(lanes, at, part, &headers);
         true
     }
 }
@@ -170,7 +170,7 @@ fn run<const FAST: bool, const IPV6: bool>(
     entrance: &Entrance,
     frames: &mut [Frame],
     places: Range<usize>,
-    entered: &mut Entered,
+    entered: &mut Pass1Results,
 ) -> usize {
     let (mut count4, mut count6) = (entered.count4, entered.count6);
     let mut bytes = 0;
@@ -198,7 +198,7 @@ fn run<const FAST: bool, const IPV6: bool>(
             match prerouting::ipv6::<FAST>(cx, &arrived, packet) {
                 Ok(address) => {
                     entered.keys6[count6 % VECTOR_FRAMES] = address;
-                    entered.lanes[place] = Lane::V6;
+                    entered.classes[place] = HeaderClass::V6;
                     count6 += 1;
                 }
                 Err(exit) => entered.leave(place, exit),
@@ -207,7 +207,7 @@ fn run<const FAST: bool, const IPV6: bool>(
             match prerouting::ipv4::<FAST>(cx, &arrived, packet) {
                 Ok(address) => {
                     entered.keys4[count4 % VECTOR_FRAMES] = address;
-                    entered.lanes[place] = Lane::V4;
+                    entered.classes[place] = HeaderClass::V4;
                     count4 += 1;
                 }
                 Err(exit) => entered.leave(place, exit),
@@ -229,18 +229,18 @@ fn odd<const FAST: bool>(
     frame: &mut Frame,
     counters: &Counters,
 ) -> Result<Destination, Exit> {
-    let mut place = Place {
+    let mut start = PacketStart {
         interface: entrance.id,
         l3: 0,
     };
-    let key = decide::enter::<FAST, _>(cx, entrance, frame.bytes(), &mut place, &mut Silent);
-    frame.ingress = place.interface;
-    frame.l3 = place.l3;
-    if place.interface != entrance.id {
+    let key = decide::enter::<FAST, _>(cx, entrance, frame.bytes(), &mut start, &mut Silent);
+    frame.ingress = start.interface;
+    frame.l3 = start.l3;
+    if start.interface != entrance.id {
         frame.below = entrance.id;
         // On the fast path, pass 3 counts the frame.
         if !FAST || cx.snapshot.queues {
-            let above = counters.interface(place.interface);
+            let above = counters.interface(start.interface);
             above.rx.add(1, frame.len() as u64);
         }
     }

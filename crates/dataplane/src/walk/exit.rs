@@ -4,7 +4,7 @@ use frame::InterfaceId;
 
 use crate::drop::DropReason;
 use crate::out::OutId;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 
 /// How a packet leaves its walk, other than by the next hop's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum Exit {
     /// The packet is discarded under this name.
     Drop(DropReason),
     /// The packet is handed to control with a reason.
-    Punt(Why),
+    Punt(PuntReason),
     /// Copies of the frame leave by ports of its bridge; the frame itself ends.
     Flood,
     /// The fragment is held until its datagram is complete.
@@ -39,8 +39,11 @@ impl Exit {
     /// Returns true if the packet is for this router and passes `input`.
     pub const fn is_local(self) -> bool {
         match self {
-            Self::Deliver(_) | Self::Decapsulate(_) | Self::Reveal | Self::Punt(Why::Local) => true,
-            Self::Punt(Why::Service { meets_rules, .. }) => meets_rules,
+            Self::Deliver(_)
+            | Self::Decapsulate(_)
+            | Self::Reveal
+            | Self::Punt(PuntReason::Local) => true,
+            Self::Punt(PuntReason::Service { meets_rules, .. }) => meets_rules,
             _ => false,
         }
     }

@@ -7,7 +7,7 @@ use super::Exit;
 use super::packet::Leaving;
 use crate::drop::DropReason;
 use crate::packet::protocol;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 
 /// How a packet fits the egress link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(crate) fn ipv4(
     // "A router MUST NOT originate or forward a datagram with a Time-to-Live value of zero", and
     // one that arrives with one would leave with zero.
     if header[8] <= 1 {
-        return Err(Exit::Punt(Why::TtlExceeded));
+        return Err(Exit::Punt(PuntReason::TtlExceeded));
     }
     fit4(header, packet, mtu, offload)
 }
@@ -99,7 +99,7 @@ fn too_big4(packet: &[u8], mtu: u32, offload: &Offload) -> Result<Fit, Exit> {
         Segmentation::None | Segmentation::Fragments
     );
     if dont_fragment || merged {
-        return Err(Exit::Punt(Why::TooBig(mtu)));
+        return Err(Exit::Punt(PuntReason::TooBig(mtu)));
     }
     Ok(Fit::Fragments)
 }
@@ -131,7 +131,7 @@ pub(crate) fn ipv6(
         return Ok(Fit::Whole);
     }
     if header[7] <= 1 {
-        return Err(Exit::Punt(Why::TtlExceeded));
+        return Err(Exit::Punt(PuntReason::TtlExceeded));
     }
     fit6(header, packet, mtu, offload)
 }
@@ -147,7 +147,7 @@ pub(crate) fn fit6(
     if total6(header) <= mtu || segments_fit(packet, 40, mtu, offload) {
         return Ok(Fit::Whole);
     }
-    Err(Exit::Punt(Why::TooBig(mtu)))
+    Err(Exit::Punt(PuntReason::TooBig(mtu)))
 }
 
 /// The size check for the router's own IPv6 packets. Messages from control are fragmented at
@@ -161,7 +161,7 @@ pub(crate) fn own6(
 ) -> Result<Fit, Exit> {
     let is_message = header[6] == protocol::ICMPV6 && offload.segmentation == Segmentation::None;
     match fit6(header, packet, mtu, offload) {
-        Err(Exit::Punt(Why::TooBig(_))) if is_message => Ok(Fit::Fragments),
+        Err(Exit::Punt(PuntReason::TooBig(_))) if is_message => Ok(Fit::Fragments),
         fit => fit,
     }
 }

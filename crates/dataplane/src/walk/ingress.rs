@@ -9,7 +9,7 @@ use super::{Context, Exit};
 use crate::demux::pppoe::{self, SESSION_DATA};
 use crate::drop::DropReason;
 use crate::interface::{Interface, InterfaceTable, Session, Tag, vlan};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 
 pub(super) const IPV4: u16 = EtherType::IPV4.0;
 pub(super) const IPV6: u16 = EtherType::IPV6.0;
@@ -163,7 +163,7 @@ fn of_service(cx: &Context<'_>, id: InterfaceId, bytes: &[u8], l3: u16, kind: u1
     let asked = cx.interfaces.services(id);
     let service = cx.snapshot.services.frame(bytes, l3.into(), kind, asked);
     match service {
-        Some(id) => Exit::Punt(Why::Service {
+        Some(id) => Exit::Punt(PuntReason::Service {
             id,
             meets_rules: false,
         }),

@@ -12,7 +12,7 @@ use crate::encap;
 use crate::flow::upper6;
 use crate::interface::{Details, Interface};
 use crate::ipsec;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::service::Found;
 
 /// The ingress interface of a packet.
@@ -26,7 +26,7 @@ pub(crate) struct Ingress<'a> {
 #[cold]
 #[inline(never)]
 pub(crate) fn unicast(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8]) -> Exit {
-    local(cx, ingress, packet, false).unwrap_or(Exit::Punt(Why::Local))
+    local(cx, ingress, packet, false).unwrap_or(Exit::Punt(PuntReason::Local))
 }
 
 /// Returns the exit of a broadcast, or of a multicast packet whose group this router has joined.
@@ -53,11 +53,11 @@ fn local(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8], many: bool) -> O
     }
     let services = &cx.snapshot.services;
     match services.packet(packet, many, cx.interfaces.services(ingress.id)) {
-        Some(Found::Service(id)) => Some(Exit::Punt(Why::Service {
+        Some(Found::Service(id)) => Some(Exit::Punt(PuntReason::Service {
             id,
             meets_rules: services.meets_rules(id),
         })),
-        Some(Found::Piece) => Some(Exit::Punt(Why::Local)),
+        Some(Found::Piece) => Some(Exit::Punt(PuntReason::Local)),
         None => ingress.interface.mirror.map(Exit::Deliver),
     }
 }

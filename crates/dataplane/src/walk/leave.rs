@@ -8,12 +8,12 @@ use super::{Context, Exit, decide, egress, options, postrouting};
 use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::trace::Silent;
 
 /// The route of a packet.
-pub(super) struct Way<'a> {
+pub(super) struct PacketRoute<'a> {
     pub(super) hop: NextHopId,
     pub(super) adjacency: &'a Adjacency,
     pub(super) ipv6: bool,
@@ -40,22 +40,22 @@ impl Departed {
 pub(super) fn depart(
     cx: &Context<'_>,
     frame: &mut Frame,
-    way: &Way<'_>,
+    route: &PacketRoute<'_>,
     redirects: &mut bool,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
     let leaving = Leaving {
         packet: packet(frame),
         offload: &frame.offload,
-        ipv6: way.ipv6,
-        own: way.own,
+        ipv6: route.ipv6,
+        own: route.own,
         guarded: frame.guarded,
     };
     let followed;
-    let adjacency = if way.adjacency.kind == Kind::Forward {
-        way.adjacency
+    let adjacency = if route.adjacency.kind == Kind::Forward {
+        route.adjacency
     } else {
-        followed = decide::follow(cx, leaving.packet, frame.ingress, way.hop, &mut Silent);
+        followed = decide::follow(cx, leaving.packet, frame.ingress, route.hop, &mut Silent);
         match &followed {
             Ok(adjacency) => adjacency,
             Err(exit) => {
@@ -75,9 +75,9 @@ pub(super) fn depart(
     // The packet leaves by its ingress interface: its sender may need a redirect, at most one per vector.
     if (adjacency.egress == frame.ingress) & *redirects & protects.is_none() {
         *redirects = false;
-        outlet.redirect(frame, way.hop);
+        outlet.redirect(frame, route.hop);
     }
-    write(cx, frame, adjacency, way.own)?;
+    write(cx, frame, adjacency, route.own)?;
     Ok(match protects {
         Some(out) => Departed::Whole(out),
         None => departed(frame, adjacency, fit == Fit::Whole),
@@ -124,7 +124,7 @@ fn admitted(cx: &Context<'_>, frame: &Frame, local: bool) -> Result<(), Exit> {
 /// once, because the waiting packet is not examined again.
 pub(super) fn waits_to_go_back(cx: &Context<'_>, frame: &Frame, exit: &Exit) -> Option<NextHopId> {
     match *exit {
-        Exit::Punt(Why::Unresolved(hop)) if frame.ingress != InterfaceId::NONE => {
+        Exit::Punt(PuntReason::Unresolved(hop)) if frame.ingress != InterfaceId::NONE => {
             let leaves_by = cx.fib.adjacencies.read(hop).egress;
             (leaves_by == frame.ingress).then_some(hop)
         }

@@ -7,7 +7,7 @@
 //!         │ no                                                      │ yes: guarded/
 //!  1 enter:   ingress → prerouting                     1 enter, as on the left; then per chunk of 64:
 //!  2 lookup:  routing in the FIB                         read headers, find connections
-//!  3 depart:  next hop → forward → egress              2 decide in order: FastTrack, short way or Guard
+//!  3 depart:  next hop → forward → egress              2 decide in order: FastTrack, short path or Guard
 //!         │                                              (raw → connection → mangle → dstnat → routing → …)
 //!         └──────────────┬──────────────────────────────────────────┘
 //!  4 passes:  dispatch to the out (port, tunnel), or settle the exit:
@@ -50,7 +50,6 @@ mod demux;
 mod depart;
 mod egress;
 mod enter;
-mod entered;
 mod exit;
 pub(crate) mod explain;
 mod forward;
@@ -65,18 +64,19 @@ mod options;
 mod options6;
 mod output;
 mod packet;
+mod pass1_results;
 mod passes;
 mod postrouting;
 mod prerouting;
 mod routing;
 mod scratch;
 mod settle;
+mod shortcut_installer;
 mod single;
 mod slaves;
 mod stage;
 mod stations;
 mod tally;
-mod teach;
 #[cfg(test)]
 mod tests;
 
@@ -87,7 +87,7 @@ pub use exit::Exit;
 pub(crate) use forward::fit_link;
 pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
-pub(crate) use guarded::{Memory, Note, Told};
+pub(crate) use guarded::{Memory, RuleEvents, RuleRequest};
 pub(crate) use ingress::{Entrance, untagged};
 pub(crate) use output::run as route_own;
 pub(crate) use packet::Leaving;

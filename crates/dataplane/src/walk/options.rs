@@ -8,7 +8,7 @@ use wire::ipv4::{self, MalformedOption, Options};
 
 use super::{Context, Exit};
 use crate::drop::DropReason;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 
 /// The longest IPv4 header in bytes.
 const HEADER_LEN_MAX: usize = 60;
@@ -96,5 +96,5 @@ fn header_len(packet: &[u8]) -> usize {
 
 /// Returns the punt for an ICMP parameter problem, whose pointer names the wrong byte.
 fn malformed(option: MalformedOption) -> Exit {
-    Exit::Punt(Why::ParameterProblem(option.pointer().into()))
+    Exit::Punt(PuntReason::ParameterProblem(option.pointer().into()))
 }

@@ -11,7 +11,7 @@ use wire::ipv6::{HEADER_LEN, IpOption, Packet, Unknown};
 
 use super::Exit;
 use crate::drop::DropReason;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 
 /// Protocol number of the hop-by-hop options header.
 pub(super) const HOP_BY_HOP: u8 = 0;
@@ -50,7 +50,7 @@ fn judge(option: &IpOption<'_>, to_group: bool) -> Result<(), Exit> {
         // The ICMP parameter problem names the offset of the option.
         (_, Unknown::Problem | Unknown::ProblemIfUnicast) => {
             let at = (HEADER_LEN + option.at) as u16;
-            Err(Exit::Punt(Why::UnknownOption(at)))
+            Err(Exit::Punt(PuntReason::UnknownOption(at)))
         }
     }
 }

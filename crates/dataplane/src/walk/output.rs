@@ -3,14 +3,14 @@
 use frame::{Frame, InterfaceId};
 use wire::Mac;
 
-use super::guarded::{Guard, Met, Passage, View};
+use super::guarded::{EarlyLookup, Guard, PacketView, Passage};
 use super::routing::{Address, Query};
 use super::{Context, Exit, prerouting, routing};
 use crate::drop::DropReason;
 use crate::interface::{Details, Tag};
 use crate::outlet::Outlet;
 use crate::packet::Fields;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::table::adjacency::HEADER_BYTES;
 use crate::table::{Adjacency, Kind, NextHopId};
 
@@ -39,8 +39,8 @@ pub(crate) fn run(
         return to_link_local(cx, hint);
     }
     match reserved(query.destination) {
-        Some(Reserved::Loopback) => return Err(Exit::Punt(Why::Local)),
-        Some(Reserved::Unspecified) => return Err(Exit::Punt(Why::NoRoute)),
+        Some(Reserved::Loopback) => return Err(Exit::Punt(PuntReason::Local)),
+        Some(Reserved::Unspecified) => return Err(Exit::Punt(PuntReason::NoRoute)),
         None => {}
     }
     let hop = match cx.snapshot.rules.is_empty() {
@@ -74,7 +74,7 @@ pub(super) fn on_link(
         cx,
         tables: cx.snapshot.firewall.tables(true),
         memory: &mut outlet.memory,
-        view: View {
+        view: PacketView {
             packet,
             offload: &frame.offload,
             ingress: InterfaceId::NONE,
@@ -83,9 +83,9 @@ pub(super) fn on_link(
             sender: None,
         },
         passage: &mut passage,
-        met: Met::Unknown,
+        lookup: EarlyLookup::Unknown,
         early: None,
-        watch: &mut outlet.told,
+        watch: &mut outlet.rule_events,
     };
     let adjacency = Adjacency {
         kind: Kind::Forward,
@@ -95,7 +95,7 @@ pub(super) fn on_link(
         ..Adjacency::default()
     };
     let decided = guard.sent(Ok((NextHopId::NO_ROUTE, adjacency)));
-    outlet.tell(frame);
+    outlet.send_rule_events(frame);
     match decided {
         Ok(_) => Ok(passage),
         // A routing mark led to an unresolved neighbour; the frame's own link header is complete.
@@ -122,7 +122,7 @@ pub(super) fn waits_for_control(hop: NextHopId, adjacency: &Adjacency) -> bool {
 /// Returns the adjacency of a link-local destination on this interface.
 fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Adjacency), Exit> {
     let Some(interface) = cx.interfaces.get(egress) else {
-        return Err(Exit::Punt(Why::NoRoute));
+        return Err(Exit::Punt(PuntReason::NoRoute));
     };
     if !(interface.ethernet || interface.running) {
         return Err(Exit::Drop(DropReason::EgressDown));
@@ -223,7 +223,7 @@ fn to_group(
     address: Address,
 ) -> Result<(NextHopId, Adjacency), Exit> {
     let Some(interface) = cx.interfaces.get(egress) else {
-        return Err(Exit::Punt(Why::NoRoute));
+        return Err(Exit::Punt(PuntReason::NoRoute));
     };
     if !interface.running {
         return Err(Exit::Drop(DropReason::EgressDown));

@@ -5,7 +5,7 @@ use frame::{InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::demux::{Counting, demultiplex};
 use super::depart;
-use super::enter::{Unseen, pass1};
+use super::enter::{IgnoreHeaders, pass1};
 use super::ingress::Entrance;
 use super::scratch::Scratch;
 use super::settle::settle;
@@ -158,7 +158,15 @@ fn walk<const FAST: bool>(
     entered.begin();
     let all = 0..frames.len();
     let counters = &outlet.counters;
-    pass1::<FAST, _>(cx, entrance, frames, all, entered, &mut Unseen, counters);
+    pass1::<FAST, _>(
+        cx,
+        entrance,
+        frames,
+        all,
+        entered,
+        &mut IgnoreHeaders,
+        counters,
+    );
     let came = entered.count(entrance, &outlet.counters);
     let main = cx.fib.main();
     main.ipv4.lookup_vector(entered.destinations4(), hops4);
@@ -220,7 +228,7 @@ fn pass4(
                 let run = exits.take_while(|exit| *exit == (&OutId::NONE, &Exit::Reveal));
                 let run = run.count();
                 let before = outlet.meter.turn(Facility::Encrypting);
-                let came = ipsec::reveal(cx, &mut frames, run, outlet);
+                let came = ipsec::decapsulate(cx, &mut frames, run, outlet);
                 outlet.meter.turn(before);
                 ended.packets += came.packets;
                 ended.bytes += came.bytes;

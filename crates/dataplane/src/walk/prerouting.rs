@@ -11,7 +11,7 @@ use super::options6::{self, HOP_BY_HOP};
 use super::{Context, Exit, input, options, routing};
 use crate::drop::DropReason;
 use crate::interface::{Details, OwnAddresses};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 
 pub(super) const LOOPBACK6: u128 = 1;
 
@@ -340,7 +340,7 @@ fn odd_addresses6(
     // A packet from a link-local source may be for this router; any other would leave the link, and
     // its sender gets an ICMP error (RFC 4291, 2.5.6; RFC 4443, 3.1).
     if is_link_local6(source) && !routing::is_local6(cx, destination) {
-        return Err(Exit::Punt(Why::BeyondScope));
+        return Err(Exit::Punt(PuntReason::BeyondScope));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::prerouting::{address, is_link_local6};
 use super::{Context, Exit, input};
 use crate::drop::DropReason;
 use crate::flow;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction};
 use crate::table::{Adjacency, Kind, NextHopId};
 
@@ -146,7 +146,7 @@ pub(crate) fn by_table(cx: &Context<'_>, query: &Query<'_>) -> Result<(u16, Next
         }
         match rule.action {
             RuleAction::Drop => return Err(Exit::Drop(DropReason::Blackhole)),
-            RuleAction::Unreachable => return Err(Exit::Punt(Why::Unreachable)),
+            RuleAction::Unreachable => return Err(Exit::Punt(PuntReason::Unreachable)),
             RuleAction::LookupOnly => {
                 return Ok((rule.table, lookup(cx, rule.table, query.destination)));
             }
@@ -203,7 +203,7 @@ pub(crate) fn follow(
             if ingress != InterfaceId::NONE {
                 passes_on(cx, packet)?;
             }
-            Err(Exit::Punt(Why::Unresolved(hop)))
+            Err(Exit::Punt(PuntReason::Unresolved(hop)))
         }
     }
 }
@@ -218,7 +218,7 @@ fn passes_on(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
     };
     match lifetime {
         _ if !settings.forward => Err(Exit::Drop(DropReason::ForwardingOff)),
-        Some(0 | 1) => Err(Exit::Punt(Why::TtlExceeded)),
+        Some(0 | 1) => Err(Exit::Punt(PuntReason::TtlExceeded)),
         _ => Ok(()),
     }
 }
@@ -245,16 +245,16 @@ pub(crate) fn resolve(
                 hop = adjacency.member(flow::multipath(query.packet, policy));
             }
             Kind::Table => hop = lookup(cx, adjacency.egress.0 as u16, query.destination),
-            Kind::NoRoute => return Err(Exit::Punt(Why::NoRoute)),
+            Kind::NoRoute => return Err(Exit::Punt(PuntReason::NoRoute)),
             Kind::Local => return Err(local(cx, query)),
             Kind::Broadcast => return Err(broadcast(cx, query, &adjacency)),
             Kind::Blackhole => return Err(Exit::Drop(DropReason::Blackhole)),
-            Kind::Unreachable => return Err(Exit::Punt(Why::Unreachable)),
-            Kind::Prohibit => return Err(Exit::Punt(Why::Prohibit)),
+            Kind::Unreachable => return Err(Exit::Punt(PuntReason::Unreachable)),
+            Kind::Prohibit => return Err(Exit::Punt(PuntReason::Prohibit)),
         }
     }
     // Tables or groups that refer to each other in a circle have no route.
-    Err(Exit::Punt(Why::NoRoute))
+    Err(Exit::Punt(PuntReason::NoRoute))
 }
 
 fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
@@ -267,7 +267,7 @@ fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
             input::unicast(cx, ingress, query.packet)
         }),
         // The host stack delivers packets to itself; control inspects those that still arrive here.
-        None => Exit::Punt(Why::Local),
+        None => Exit::Punt(PuntReason::Local),
     }
 }
 
@@ -283,7 +283,7 @@ fn broadcast(cx: &Context<'_>, query: &Query<'_>, adjacency: &Adjacency) -> Exit
             input::group(cx, ingress, query.packet)
         }
         Some(_) => Exit::Drop(DropReason::DirectedBroadcast),
-        None => Exit::Punt(Why::Local),
+        None => Exit::Punt(PuntReason::Local),
     }
 }
 

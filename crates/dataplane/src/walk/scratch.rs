@@ -3,9 +3,9 @@
 use frame::{VECTOR_FRAMES, Vector};
 
 use super::demux::KnownTags;
-use super::entered::Entered;
 use super::guarded;
 use super::near::Near;
+use super::pass1_results::Pass1Results;
 use crate::encap;
 use crate::ipsec;
 use crate::out::OutId;
@@ -14,7 +14,7 @@ use crate::table::NextHopId;
 
 /// The results that one pass stores for the next, by the frame's position in the vector.
 pub(crate) struct Scratch {
-    pub(super) entered: Entered,
+    pub(super) entered: Pass1Results,
     /// The out of each frame; [`OutId::NONE`] for a frame with an exit.
     pub(super) outs: [OutId; VECTOR_FRAMES],
     /// The next hops of each family, stored without gaps.
@@ -22,30 +22,30 @@ pub(crate) struct Scratch {
     pub(super) hops6: [NextHopId; VECTOR_FRAMES],
     pub(super) near: Near,
     pub(super) tags: KnownTags,
-    pub(super) ahead: guarded::Ahead,
+    pub(super) lookups: guarded::ChunkLookups,
     /// The destinations of encapsulated frames.
     pub(crate) nexts: encap::Nexts,
     pub(crate) targets: encap::Targets,
-    pub(crate) ways: ipsec::Ways,
+    pub(crate) association_paths: ipsec::AssociationPaths,
     /// The source addresses on arrival, if queues match them.
     pub(super) sources: [u128; VECTOR_FRAMES],
     /// Frames that wait in queues.
-    pub(super) held: Vec<queueing::Held>,
+    pub(super) held: Vec<queueing::HeldPacket>,
 }
 
 impl Scratch {
     pub(crate) fn new() -> Box<Self> {
         Box::new(Self {
-            entered: Entered::new(),
+            entered: Pass1Results::new(),
             outs: [OutId::NONE; VECTOR_FRAMES],
             hops4: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             hops6: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             near: Near::new(),
             tags: KnownTags::new(),
-            ahead: guarded::Ahead::new(),
+            lookups: guarded::ChunkLookups::new(),
             nexts: encap::Nexts::new(),
             targets: encap::Targets::new(),
-            ways: ipsec::Ways::default(),
+            association_paths: ipsec::AssociationPaths::default(),
             sources: [0; VECTOR_FRAMES],
             held: Vec::new(),
         })

@@ -10,7 +10,7 @@ use crate::gate::Admission;
 use crate::ipsec;
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rings::Handed;
 use crate::snapshot::Role;
 use crate::zone;
@@ -33,7 +33,7 @@ fn write_zone(cx: &Context<'_>, frame: &mut Frame) -> bool {
 pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
     match exit {
         Exit::Drop(reason) => outlet.discard(frame, reason),
-        Exit::Punt(Why::Service { id, meets_rules }) => {
+        Exit::Punt(PuntReason::Service { id, meets_rules }) => {
             gather::stays(&mut frame);
             demux::untag(&mut frame);
             // Control needs complete packets.
@@ -44,7 +44,7 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             let (bytes, l3) = (frame.bytes(), usize::from(frame.l3));
             let services = &cx.snapshot.services;
             match services.admit(&mut outlet.limits, id, bytes, l3, cx.now) {
-                Admission::Heard => outlet.punt(frame, Why::Service { id, meets_rules }),
+                Admission::Heard => outlet.punt(frame, PuntReason::Service { id, meets_rules }),
                 Admission::Challenged(reason) => challenge(cx, frame, id, reason, outlet),
                 Admission::Dropped(reason) => {
                     if reason == DropReason::ServiceLimit {
@@ -55,7 +55,7 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             }
         }
         Exit::Punt(why) => {
-            if why == Why::Local {
+            if why == PuntReason::Local {
                 gather::stays(&mut frame);
             }
             outlet.punt(frame, why);
@@ -77,7 +77,7 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             encap::arrive(cx, core::iter::once(frame), 1, id, outlet);
         }
         Exit::Reveal => {
-            ipsec::reveal(cx, core::iter::once(frame), 1, outlet);
+            ipsec::decapsulate(cx, core::iter::once(frame), 1, outlet);
         }
         Exit::Deliver(port) => {
             gather::stays(&mut frame);

@@ -5,7 +5,7 @@ use frame::{Frame, InterfaceId};
 
 use super::forward::{self, Fit};
 use super::ingress::Arrived;
-use super::leave::{self, Departed, Way, depart};
+use super::leave::{self, Departed, PacketRoute, depart};
 use super::packet::{Key, Leaving, packet};
 use super::settle::settle;
 use super::tally::Tally;
@@ -15,7 +15,7 @@ use crate::flow;
 use crate::handover;
 use crate::outlet::{Dispatch, Outlet};
 use crate::packet::{Fields, Fragment};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::queueing;
 use crate::rings::Handed;
 use crate::table::{Kind, NextHopId};
@@ -82,21 +82,21 @@ pub(crate) fn own_here(
     }
     match decided {
         Ok((hop, adjacency)) if output::waits_for_control(hop, &adjacency) => {
-            settle(cx, frame, Exit::Punt(Why::Unresolved(hop)), outlet);
+            settle(cx, frame, Exit::Punt(PuntReason::Unresolved(hop)), outlet);
         }
         Ok((hop, adjacency)) => {
-            let way = Way {
+            let route = PacketRoute {
                 hop,
                 adjacency: &adjacency,
                 ipv6,
                 own: true,
             };
-            one(cx, frame, &way, outlet);
+            one(cx, frame, &route, outlet);
         }
         Err(exit) => {
             // The packet has a fixed next hop, so it is not routed again when its neighbour is
             // resolved.
-            frame.walked = by.is_some() && matches!(exit, Exit::Punt(Why::Unresolved(_)));
+            frame.walked = by.is_some() && matches!(exit, Exit::Punt(PuntReason::Unresolved(_)));
             settle(cx, frame, exit, outlet);
         }
     }
@@ -129,7 +129,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
                 cx,
                 &mut frame,
                 &fields,
-                guarded::Before::of(None),
+                guarded::PriorResults::of(None),
                 &mut tally,
                 outlet,
             ),
@@ -137,7 +137,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
                 cx,
                 &mut frame,
                 &fields,
-                guarded::Before::of(Some(exit)),
+                guarded::PriorResults::of(Some(exit)),
                 &mut tally,
                 outlet,
             ),
@@ -159,13 +159,13 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
     match routed {
         Ok(hop) => {
             let adjacency = cx.fib.adjacencies.read(hop);
-            let way = Way {
+            let route = PacketRoute {
                 hop,
                 adjacency: &adjacency,
                 ipv6: arrived.ipv6,
                 own: false,
             };
-            one(cx, frame, &way, outlet);
+            one(cx, frame, &route, outlet);
         }
         Err(exit) => settle(cx, frame, exit, outlet),
     }
@@ -185,8 +185,8 @@ pub(super) fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
 }
 
 /// Runs passes 3 and 4 for one frame.
-fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
-    let departed = depart(cx, &mut frame, way, &mut false, outlet);
+fn one(cx: &Context<'_>, mut frame: Frame, route: &PacketRoute<'_>, outlet: &mut Outlet) {
+    let departed = depart(cx, &mut frame, route, &mut false, outlet);
     if departed
         .as_ref()
         .is_ok_and(|departed| !departed.is_protected())
@@ -212,7 +212,7 @@ fn onward(
         (hop, adjacency) = routing::resolve(cx, &query, hop)?;
     }
     if adjacency.kind != Kind::Forward {
-        return Err(Exit::Punt(Why::Unresolved(hop)));
+        return Err(Exit::Punt(PuntReason::Unresolved(hop)));
     }
     let own = frame.ingress == InterfaceId::NONE;
     let fit = forward::fit(packet(frame), own, &frame.offload, adjacency.mtu)?;

@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use dataplane::rule::Sniff;
-use dataplane::tap::By;
+use dataplane::tap::TapOrigin;
 use frame::{Frame, InterfaceId};
 use wire::{Protocol, ipv4, udp};
 
@@ -22,8 +22,8 @@ impl Control {
                 return false;
             };
             match tapped.by {
-                By::Rule(how) => self.send_copy(&tapped.frame, how),
-                By::Interface { .. } => self.see_copy(&tapped, worker),
+                TapOrigin::Rule(how) => self.send_copy(&tapped.frame, how),
+                TapOrigin::Interface { .. } => self.see_copy(&tapped, worker),
             }
             self.workers.free(tapped.frame);
         }

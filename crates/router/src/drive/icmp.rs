@@ -4,7 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use dataplane::rule::Reject;
 use dataplane::table::NextHopId;
-use dataplane::{DropReason, Why};
+use dataplane::{DropReason, PuntReason};
 use frame::{Frame, InterfaceId};
 use machine::Rng;
 use service::icmp::v4::{SourcePolicy, Sources};
@@ -86,7 +86,7 @@ impl Control {
     }
 
     /// Sends the ICMP error for a dropped packet. The worker has already counted the drop.
-    pub(super) fn report(&mut self, frame: Frame, why: Why, worker: u16) {
+    pub(super) fn report(&mut self, frame: Frame, why: PuntReason, worker: u16) {
         if frame.ingress == InterfaceId::NONE && self.own_ping_ended(packet_of(&frame), why) {
             return self.workers.free(frame);
         }
@@ -110,7 +110,7 @@ impl Control {
     pub(super) fn unreachable(&mut self, waiting: Waiting) {
         let Waiting { frame, worker, .. } = waiting;
         self.workers.count(DropReason::NeighbourUnreachable);
-        self.report(frame, Why::Unreachable, worker);
+        self.report(frame, PuntReason::Unreachable, worker);
     }
 
     pub(super) fn error4(&mut self, frame: &Frame, error: v4::Error, worker: u16) {
@@ -254,64 +254,64 @@ impl Control {
 }
 
 /// Returns the IPv4 error for a drop (RFC 1812, 4.3.2 and 5.2.7); `None` if no error is due.
-fn error4_of(why: Why) -> Option<v4::Error> {
+fn error4_of(why: PuntReason) -> Option<v4::Error> {
     use icmpv4::Unreachable as Code;
     Some(match why {
-        Why::TtlExceeded => v4::Error::TimeExceeded,
-        Why::TooBig(mtu) => v4::Error::FragmentationNeeded {
+        PuntReason::TtlExceeded => v4::Error::TimeExceeded,
+        PuntReason::TooBig(mtu) => v4::Error::FragmentationNeeded {
             mtu: u16::try_from(mtu).unwrap_or(u16::MAX),
         },
-        Why::NoRoute => v4::Error::Unreachable(Code::NETWORK),
-        Why::Unreachable => v4::Error::Unreachable(Code::HOST),
-        Why::Prohibit => v4::Error::Unreachable(Code::PROHIBITED),
-        Why::ParameterProblem(at) => v4::Error::ParameterProblem {
+        PuntReason::NoRoute => v4::Error::Unreachable(Code::NETWORK),
+        PuntReason::Unreachable => v4::Error::Unreachable(Code::HOST),
+        PuntReason::Prohibit => v4::Error::Unreachable(Code::PROHIBITED),
+        PuntReason::ParameterProblem(at) => v4::Error::ParameterProblem {
             pointer: u8::try_from(at).unwrap_or(u8::MAX),
         },
-        Why::Rejected(Reject::Icmp(code)) => v4::Error::Unreachable(Code(code)),
-        Why::Service { .. }
-        | Why::Local
-        | Why::Unresolved(_)
-        | Why::Redirect(_)
-        | Why::BeyondScope
-        | Why::UnknownOption(_)
-        | Why::Rejected(_)
-        | Why::Tarpit
-        | Why::Told(_)
-        | Why::Unprotected(_)
-        | Why::Keyless(_)
-        | Why::OwnSource => return None,
+        PuntReason::Rejected(Reject::Icmp(code)) => v4::Error::Unreachable(Code(code)),
+        PuntReason::Service { .. }
+        | PuntReason::Local
+        | PuntReason::Unresolved(_)
+        | PuntReason::Redirect(_)
+        | PuntReason::BeyondScope
+        | PuntReason::UnknownOption(_)
+        | PuntReason::Rejected(_)
+        | PuntReason::Tarpit
+        | PuntReason::RuleEvent(_)
+        | PuntReason::Unprotected(_)
+        | PuntReason::Keyless(_)
+        | PuntReason::OwnSource => return None,
     })
 }
 
 /// Returns the IPv6 error for a drop (RFC 4443, 3); `None` if no error is due.
-fn error6_of(why: Why) -> Option<v6::Error> {
+fn error6_of(why: PuntReason) -> Option<v6::Error> {
     use icmpv6::Unreachable as Code;
     Some(match why {
-        Why::TtlExceeded => v6::Error::TimeExceeded,
-        Why::TooBig(mtu) => v6::Error::PacketTooBig { mtu },
-        Why::NoRoute => v6::Error::Unreachable(Code::NO_ROUTE),
-        Why::Unreachable => v6::Error::Unreachable(Code::ADDRESS),
-        Why::Prohibit => v6::Error::Unreachable(Code::PROHIBITED),
-        Why::BeyondScope => v6::Error::Unreachable(Code::BEYOND_SCOPE),
-        Why::UnknownOption(at) => v6::Error::ParameterProblem {
+        PuntReason::TtlExceeded => v6::Error::TimeExceeded,
+        PuntReason::TooBig(mtu) => v6::Error::PacketTooBig { mtu },
+        PuntReason::NoRoute => v6::Error::Unreachable(Code::NO_ROUTE),
+        PuntReason::Unreachable => v6::Error::Unreachable(Code::ADDRESS),
+        PuntReason::Prohibit => v6::Error::Unreachable(Code::PROHIBITED),
+        PuntReason::BeyondScope => v6::Error::Unreachable(Code::BEYOND_SCOPE),
+        PuntReason::UnknownOption(at) => v6::Error::ParameterProblem {
             code: Parameter::Option,
             pointer: u32::from(at),
         },
-        Why::Rejected(Reject::Icmpv6(code)) => v6::Error::Unreachable(Code(code)),
-        Why::Rejected(Reject::Icmpv6Problem(_)) => v6::Error::ParameterProblem {
+        PuntReason::Rejected(Reject::Icmpv6(code)) => v6::Error::Unreachable(Code(code)),
+        PuntReason::Rejected(Reject::Icmpv6Problem(_)) => v6::Error::ParameterProblem {
             code: Parameter::HeaderChain,
             pointer: 0,
         },
-        Why::Service { .. }
-        | Why::Local
-        | Why::Unresolved(_)
-        | Why::Redirect(_)
-        | Why::ParameterProblem(_)
-        | Why::Rejected(_)
-        | Why::Tarpit
-        | Why::Told(_)
-        | Why::Unprotected(_)
-        | Why::Keyless(_)
-        | Why::OwnSource => return None,
+        PuntReason::Service { .. }
+        | PuntReason::Local
+        | PuntReason::Unresolved(_)
+        | PuntReason::Redirect(_)
+        | PuntReason::ParameterProblem(_)
+        | PuntReason::Rejected(_)
+        | PuntReason::Tarpit
+        | PuntReason::RuleEvent(_)
+        | PuntReason::Unprotected(_)
+        | PuntReason::Keyless(_)
+        | PuntReason::OwnSource => return None,
     })
 }

@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::task::Waker;
 
-use dataplane::Why;
+use dataplane::PuntReason;
 use dataplane::table::NextHopId;
 use frame::InterfaceId;
 use menu::Reason;
@@ -252,23 +252,25 @@ impl Control {
     }
 
     /// Records the failure of an outgoing echo request; returns whether the packet is an echo request of this router.
-    pub(super) fn own_ping_ended(&mut self, packet: &[u8], why: Why) -> bool {
+    pub(super) fn own_ping_ended(&mut self, packet: &[u8], why: PuntReason) -> bool {
         let outcome = match why {
-            Why::TtlExceeded => Outcome::TtlExceeded,
-            Why::TooBig(_) => Outcome::TooBig,
-            Why::NoRoute | Why::BeyondScope => Outcome::NoRoute,
-            Why::Unreachable => Outcome::HostUnreachable,
-            Why::Prohibit | Why::Rejected(_) => Outcome::Prohibited,
-            Why::ParameterProblem(_) | Why::UnknownOption(_) => Outcome::ParameterProblem,
-            Why::Service { .. }
-            | Why::Local
-            | Why::Unresolved(_)
-            | Why::Redirect(_)
-            | Why::Tarpit
-            | Why::Told(_)
-            | Why::Unprotected(_)
-            | Why::Keyless(_)
-            | Why::OwnSource => return false,
+            PuntReason::TtlExceeded => Outcome::TtlExceeded,
+            PuntReason::TooBig(_) => Outcome::TooBig,
+            PuntReason::NoRoute | PuntReason::BeyondScope => Outcome::NoRoute,
+            PuntReason::Unreachable => Outcome::HostUnreachable,
+            PuntReason::Prohibit | PuntReason::Rejected(_) => Outcome::Prohibited,
+            PuntReason::ParameterProblem(_) | PuntReason::UnknownOption(_) => {
+                Outcome::ParameterProblem
+            }
+            PuntReason::Service { .. }
+            | PuntReason::Local
+            | PuntReason::Unresolved(_)
+            | PuntReason::Redirect(_)
+            | PuntReason::Tarpit
+            | PuntReason::RuleEvent(_)
+            | PuntReason::Unprotected(_)
+            | PuntReason::Keyless(_)
+            | PuntReason::OwnSource => return false,
         };
         let Some((to, (id, seq))) = request4(packet).or_else(|| request6(packet)) else {
             return false;

@@ -4,7 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeSet;
 
 use dataplane::table::NextHopId;
-use dataplane::{DropReason, Punt, Why};
+use dataplane::{DropReason, Punt, PuntReason};
 use frame::{Frame, InterfaceId};
 use service::neighbour::{Event, Proxy, Question};
 use wire::{Mac, Protocol};
@@ -39,24 +39,24 @@ impl Control {
     pub fn handle_punt(&mut self, worker: u16, punt: Punt) {
         let Punt { frame, why } = punt;
         match why {
-            Why::Service { id, .. } => self.hear(frame, id, worker),
-            Why::Local => self.hear_local(frame, worker),
-            Why::Unresolved(hop) => self.resolve(frame, hop, worker),
-            Why::Redirect(hop) => self.redirect(frame, hop, worker),
-            Why::TtlExceeded
-            | Why::TooBig(_)
-            | Why::NoRoute
-            | Why::Unreachable
-            | Why::Prohibit
-            | Why::BeyondScope
-            | Why::ParameterProblem(_)
-            | Why::UnknownOption(_) => self.report(frame, why, worker),
-            Why::Rejected(how) => self.reject(frame, how, worker),
-            Why::Tarpit => self.tarpit(frame, worker),
-            Why::Told(event) => self.hear_rule(frame, event),
-            Why::Unprotected(slot) => self.want_keys(frame, slot),
-            Why::Keyless(peer) => self.want_session(frame, peer),
-            Why::OwnSource => self.report_own_source(frame),
+            PuntReason::Service { id, .. } => self.hear(frame, id, worker),
+            PuntReason::Local => self.hear_local(frame, worker),
+            PuntReason::Unresolved(hop) => self.resolve(frame, hop, worker),
+            PuntReason::Redirect(hop) => self.redirect(frame, hop, worker),
+            PuntReason::TtlExceeded
+            | PuntReason::TooBig(_)
+            | PuntReason::NoRoute
+            | PuntReason::Unreachable
+            | PuntReason::Prohibit
+            | PuntReason::BeyondScope
+            | PuntReason::ParameterProblem(_)
+            | PuntReason::UnknownOption(_) => self.report(frame, why, worker),
+            PuntReason::Rejected(how) => self.reject(frame, how, worker),
+            PuntReason::Tarpit => self.tarpit(frame, worker),
+            PuntReason::RuleEvent(event) => self.hear_rule(frame, event),
+            PuntReason::Unprotected(slot) => self.want_keys(frame, slot),
+            PuntReason::Keyless(peer) => self.want_session(frame, peer),
+            PuntReason::OwnSource => self.report_own_source(frame),
         }
     }
 

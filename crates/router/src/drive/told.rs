@@ -10,7 +10,7 @@ use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::rule::{Reject, State};
 use dataplane::table::NextHopId;
 use dataplane::walk::{Event, Logged};
-use dataplane::{Command, Why};
+use dataplane::{Command, PuntReason};
 use frame::{Frame, InterfaceId};
 use machine::Instant;
 use menu::{Id, Store, Value};
@@ -181,7 +181,7 @@ impl Control {
     /// Tells the sender of a packet that a rule rejected it. The worker has already counted the drop.
     pub(super) fn reject(&mut self, frame: Frame, how: Reject, worker: u16) {
         if how != Reject::TcpReset {
-            return self.report(frame, Why::Rejected(how), worker);
+            return self.report(frame, PuntReason::Rejected(how), worker);
         }
         if let Some(to) = self.owes_segment(&frame) {
             let id = self.next_id();

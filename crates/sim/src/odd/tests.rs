@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use dataplane::Why;
+use dataplane::PuntReason;
 use dataplane::trace::End;
 use dataplane::walk::Exit;
 use service::icmp::{Offender, SentTo, v4, v6};
@@ -11,10 +11,10 @@ use super::*;
 use crate::rig::{Rig, WAN};
 
 /// Returns the ICMP message that control sends about a punted packet.
-fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
+fn told(why: PuntReason, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
     let offender = Offender { packet, sent_to };
     let is_v6 = packet[0] >> 4 == 6;
-    if matches!(why, Why::Local | Why::Service { .. }) {
+    if matches!(why, PuntReason::Local | PuntReason::Service { .. }) {
         return if is_v6 {
             let reply = v6::echo_reply(&offender, Ipv6Addr::LOCALHOST, |to| !to.is_multicast());
             reply.ok().map(|reply| Icmp::V6(reply[40], reply[41]))
@@ -26,10 +26,12 @@ fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
     }
     if is_v6 {
         let error = match why {
-            Why::TtlExceeded => v6::Error::TimeExceeded,
-            Why::TooBig(mtu) => v6::Error::PacketTooBig { mtu },
-            Why::BeyondScope => v6::Error::Unreachable(wire::icmpv6::Unreachable::BEYOND_SCOPE),
-            Why::UnknownOption(pointer) => v6::Error::ParameterProblem {
+            PuntReason::TtlExceeded => v6::Error::TimeExceeded,
+            PuntReason::TooBig(mtu) => v6::Error::PacketTooBig { mtu },
+            PuntReason::BeyondScope => {
+                v6::Error::Unreachable(wire::icmpv6::Unreachable::BEYOND_SCOPE)
+            }
+            PuntReason::UnknownOption(pointer) => v6::Error::ParameterProblem {
                 code: v6::Parameter::Option,
                 pointer: pointer.into(),
             },
@@ -39,9 +41,9 @@ fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
         return Some(Icmp::V6(message[40], message[41]));
     }
     let error = match why {
-        Why::TtlExceeded => v4::Error::TimeExceeded,
-        Why::TooBig(mtu) => v4::Error::FragmentationNeeded { mtu: mtu as u16 },
-        Why::ParameterProblem(pointer) => v4::Error::ParameterProblem {
+        PuntReason::TtlExceeded => v4::Error::TimeExceeded,
+        PuntReason::TooBig(mtu) => v4::Error::FragmentationNeeded { mtu: mtu as u16 },
+        PuntReason::ParameterProblem(pointer) => v4::Error::ParameterProblem {
             pointer: pointer as u8,
         },
         other => panic!("{other:?} about an odd packet"),

@@ -9,7 +9,7 @@ use wire::{Protocol, dhcp, ipv4};
 use super::rig::{BRIDGE, Switch, frame};
 use crate::bridge::{Asking, Bridge, BridgePort, Groups, Guards, SNOOPED, Trust};
 use crate::drop::DropReason;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::service::Service;
 use crate::testing::{RATE, Udp4, ethernet};
 
@@ -97,7 +97,8 @@ fn reports_go_to_routers_and_control_hears_them() {
     let report = igmp(0x16, GROUP);
     assert_eq!(ports(&switch.pass(1, &report)), [3]);
     let heard = switch.rig.punts();
-    let is_snooped = |why: &Why| matches!(why, Why::Service { id, .. } if id.index() == 9);
+    let is_snooped =
+        |why: &PuntReason| matches!(why, PuntReason::Service { id, .. } if id.index() == 9);
     let heard: Vec<_> = heard
         .into_iter()
         .filter(|(why, _)| is_snooped(why))

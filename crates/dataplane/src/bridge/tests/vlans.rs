@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::rig::{BRIDGE, Switch, frame};
 use crate::bridge::{Bridge, BridgePort, FrameTypes, Member, VlanTable};
 use crate::drop::DropReason;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use wire::Mac;
 
 const A: [u8; 6] = [2, 0xa, 0, 0, 0, 1];
@@ -86,7 +86,7 @@ fn the_address_of_a_port_is_learned_in_no_vlan_and_control_is_told_of_it() {
     }
 
     let told: Vec<_> = switch.rig.punts();
-    let told = told.iter().filter(|(why, _)| *why == Why::OwnSource);
+    let told = told.iter().filter(|(why, _)| *why == PuntReason::OwnSource);
     let sources: Vec<_> = told.map(|(_, bytes)| bytes[6..12].to_vec()).collect();
     assert_eq!(sources, vec![own.to_vec(); 10], "ten in five seconds");
     let hosts = switch.rig.interfaces.bridges().hosts();

@@ -29,7 +29,7 @@ pub struct Between {
     /// `None` leaves it.
     pub clamp: Option<u32>,
     /// Counter of received keepalives.
-    pub heard: Heard,
+    pub heard: KeepaliveCounter,
 }
 
 /// Payload of a tunnel's packets.
@@ -45,9 +45,9 @@ pub enum Carries {
 
 /// A packet counter that workers increment and control reads.
 #[derive(Clone, Debug, Default)]
-pub struct Heard(Arc<AtomicU64>);
+pub struct KeepaliveCounter(Arc<AtomicU64>);
 
-impl Heard {
+impl KeepaliveCounter {
     /// Counts a packet.
     pub(super) fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
@@ -59,10 +59,10 @@ impl Heard {
     }
 }
 
-impl PartialEq for Heard {
+impl PartialEq for KeepaliveCounter {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Heard {}
+impl Eq for KeepaliveCounter {}

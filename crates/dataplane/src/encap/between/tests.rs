@@ -7,7 +7,7 @@ use std::sync::Arc;
 use frame::InterfaceId;
 use wire::Mac;
 
-use super::{Between, Carries, Heard};
+use super::{Between, Carries, KeepaliveCounter};
 use crate::encap::Encapsulation;
 use crate::interface::{Details, Interface};
 use crate::out::OutId;
@@ -32,7 +32,7 @@ fn tunnel(carries: Carries) -> Between {
         inherits_dont_fragment: false,
         fast: true,
         clamp: None,
-        heard: Heard::default(),
+        heard: KeepaliveCounter::default(),
     }
 }
 

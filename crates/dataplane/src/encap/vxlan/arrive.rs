@@ -9,7 +9,7 @@ use super::{INNER, Vxlan, key};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::encap::{Arrival, DEPTH, ETHERNET, Form, ascend, put, put_edited};
+use crate::encap::{Arrival, DEPTH, ETHERNET, Form, mark_decapsulated, put, put_edited};
 use crate::flow::{self, Upper};
 use crate::interface::{Interface, Peers};
 use crate::outlet::Outlet;
@@ -157,7 +157,7 @@ impl Learner<'_> {
         if frame.depth >= DEPTH {
             return Err(DropReason::TunnelDepth);
         }
-        let from = unwrap(frame).ok_or(DropReason::TunnelMalformed)?;
+        let from = strip_outer(frame).ok_or(DropReason::TunnelMalformed)?;
         let sender = frame.bytes().get(6..).and_then(<[u8]>::first_chunk);
         let sender = sender.map_or(0, |mac| number(*mac));
         if sender == self.own {
@@ -169,7 +169,7 @@ impl Learner<'_> {
             let (id, hosts_max) = (self.network.id, self.network.hosts_max);
             peers.learn(id, sender, from, self.now, hosts_max);
         }
-        ascend(frame, self.network.id);
+        mark_decapsulated(frame, self.network.id);
         (frame.flow, frame.l3) = (0, ETHERNET as u16);
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Learner<'_> {
 ///
 /// The checksum of the datagram is not verified, as RFC 7348, 5 permits: the inner packet has its own.
 #[inline(always)]
-pub(super) fn unwrap(frame: &mut Frame) -> Option<IpAddr> {
+pub(super) fn strip_outer(frame: &mut Frame) -> Option<IpAddr> {
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..)?;
     let upper = match packet.first()? >> 4 {

@@ -7,7 +7,7 @@ use frame::InterfaceId;
 use super::Vxlan;
 use super::target::{Path, Target, Targets, To};
 use crate::drop::DropReason;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::table::Kind;
 use crate::walk::{self, Context, Exit};
 
@@ -35,7 +35,7 @@ impl Target {
         let found = walk::route_own(cx, packet, to.by);
         let egress = match &found {
             Ok((_, adjacency)) => adjacency.egress,
-            Err(Exit::Punt(Why::Unresolved(hop))) => cx.fib.adjacencies.read(*hop).egress,
+            Err(Exit::Punt(PuntReason::Unresolved(hop))) => cx.fib.adjacencies.read(*hop).egress,
             Err(Exit::Drop(reason)) => return self.path = Path::Lost(*reason),
             Err(_) => return self.path = Path::Lost(DropReason::NoRoute),
         };

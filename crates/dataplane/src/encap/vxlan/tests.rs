@@ -253,7 +253,7 @@ fn what_was_wrapped_comes_out_as_it_went_in() {
             };
             let mut frame = rig.pool.alloc_from(bytes).expect("room");
             frame.l3 = if round < 200 { 14 } else { 18 };
-            let from = arrive::unwrap(&mut frame).expect("a frame is in it");
+            let from = arrive::strip_outer(&mut frame).expect("a frame is in it");
             assert_eq!(from, network.local);
             assert_eq!(frame.bytes(), inner);
             rig.pool.free(frame);
@@ -617,7 +617,7 @@ fn what_is_unfinished_in_a_frame_stays_so_when_it_comes_out() {
     for (start, left) in [(34, Offload::FINISHED), (84, offload(34))] {
         let mut frame = rig.pool.alloc_from(&outer).expect("room");
         (frame.l3, frame.offload) = (14, offload(start));
-        assert_eq!(arrive::unwrap(&mut frame), Some(FAR[0].into()));
+        assert_eq!(arrive::strip_outer(&mut frame), Some(FAR[0].into()));
         assert_eq!(frame.offload, left);
         rig.pool.free(frame);
     }

@@ -12,7 +12,7 @@ use crate::encap::Encapsulation;
 use crate::firewall::Firewall;
 use crate::interface::{Details, Interface};
 use crate::out::OutId;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::snapshot::Prefix;
 use crate::table::{Adjacency, Kind};
 use crate::testing::{MAC, Rig, Udp4, ethernet};
@@ -171,7 +171,7 @@ fn without_a_session_control_is_asked_for_one_and_nothing_leaves() {
     assert!(from.pass(to_host().frame()).is_empty());
     let punts = from.punts();
     let whys: Vec<_> = punts.iter().map(|(why, _)| *why).collect();
-    assert_eq!(whys, [Why::Keyless(PEER)]);
+    assert_eq!(whys, [PuntReason::Keyless(PEER)]);
     // A peer without an endpoint gets no packet either.
     peer.set_sending(Some(Arc::new(Sending::new(SESSION, &[7; 32]))));
     peer.set_endpoint(None);

@@ -8,7 +8,7 @@ use wire::Mac;
 
 use super::{Counting, IPV4, IPV6, pulled, running};
 use crate::demux::pppoe::{self, HEADER, Header, SESSION_DATA};
-use crate::demux::{self, Facts, Key, Place, View};
+use crate::demux::{self, Facts, Key, KeyHash, View};
 use crate::interface::Session;
 use crate::walk::Context;
 use crate::walk::ingress::{ETHERNET, Entrance};
@@ -24,10 +24,10 @@ const DATA: u32 = (SESSION_DATA as u32) << 16 | 0x1100;
 
 /// The parsed headers of a session data frame.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct ParsedSession {
     /// Name part of the session's key.
     name: u64,
-    place: Place,
+    hash: KeyHash,
     /// EtherType of the packet in network byte order; 0 if the frame stays unchanged.
     kind: u16,
 }
@@ -47,7 +47,7 @@ pub(super) fn take_off(
         }
         return;
     };
-    let on = On {
+    let on = SessionCarrier {
         id: entrance.id,
         mac: entrance.interface.mac.0,
         facts: Facts::of(&running(&entrance.interface)),
@@ -64,7 +64,7 @@ pub(super) fn take_off(
 }
 
 /// The interface below the sessions.
-struct On {
+struct SessionCarrier {
     id: InterfaceId,
     /// Its link address in bytes.
     mac: [u8; 6],
@@ -73,25 +73,30 @@ struct On {
 }
 
 #[inline(always)]
-fn take_off_few(on: &On, view: &View<'_>, frames: &mut [Frame], counting: Counting<'_>) {
+fn take_off_few(
+    on: &SessionCarrier,
+    view: &View<'_>,
+    frames: &mut [Frame],
+    counting: Counting<'_>,
+) {
     let key = |name| Key {
         on: on.id.slot() as u32,
         name,
     };
-    let mut all = [Found::default(); TOGETHER];
-    for (frame, found) in frames.iter_mut().zip(&mut all) {
+    let mut all = [ParsedSession::default(); TOGETHER];
+    for (frame, parsed) in frames.iter_mut().zip(&mut all) {
         frame.ingress = on.id;
         if let Some((name, kind)) = session_data(frame, on.mac) {
-            let place = view.place(key(name));
-            view.prefetch(place);
-            *found = Found { name, place, kind };
+            let hash = view.hash(key(name));
+            view.prefetch(hash);
+            *parsed = ParsedSession { name, hash, kind };
         }
     }
-    for (frame, found) in frames.iter_mut().zip(&all) {
-        if found.kind == 0 {
+    for (frame, parsed) in frames.iter_mut().zip(&all) {
+        if parsed.kind == 0 {
             continue;
         }
-        let Some(entry) = view.get(found.place, key(found.name)) else {
+        let Some(entry) = view.get(parsed.hash, key(parsed.name)) else {
             continue;
         };
         if entry.facts == on.facts {
@@ -101,7 +106,7 @@ fn take_off_few(on: &On, view: &View<'_>, frames: &mut [Frame], counting: Counti
                 counters.rx.add(1, frame.len() as u64);
             }
             frame.rise(on.id, entry.id);
-            shorten(frame, found.kind);
+            shorten(frame, parsed.kind);
         }
     }
 }

@@ -112,7 +112,7 @@ impl<W: Watcher> Follower<'_, W> {
     /// Turns the frame into the outer packet of the tunnel in this slot.
     fn leave_tunnel(&mut self, slot: u32) -> Result<Step, Exit> {
         let tunnel = name(self.cx, self.frame.egress);
-        let made = encap::encapsulate_unsealed(self.cx, slot, self.frame, self.pool);
+        let made = encap::encapsulate_unencrypted(self.cx, slot, self.frame, self.pool);
         let made = made.map_err(|exit| self.left(Stage::Egress, exit))?;
         let outer = self.outer();
         self.watch.passed(Stage::Egress, || match made.copies {
@@ -126,7 +126,7 @@ impl<W: Watcher> Follower<'_, W> {
     /// produces.
     fn leave_protected(&mut self, slot: u32) -> Result<Step, Exit> {
         let room = ipsec::room(self.cx, slot);
-        let direct = ipsec::protect_unsealed(self.cx, slot, self.frame, self.pool);
+        let direct = ipsec::protect_unencrypted(self.cx, slot, self.frame, self.pool);
         let direct = direct.map_err(|reason| self.left(Stage::Postrouting, Exit::Drop(reason)))?;
         let outer = self.outer();
         let policy = self.cx.snapshot.ipsec.policies.of_slot(slot);

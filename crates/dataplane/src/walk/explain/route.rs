@@ -3,9 +3,9 @@
 
 use frame::{InterfaceId, IpsecState, Offload};
 
-use super::super::decide::{Place, by_rules, enter, leave};
+use super::super::decide::{PacketStart, by_rules, enter, leave};
 use super::super::forward::Fit;
-use super::super::guarded::{self, Before, Passage, Watcher};
+use super::super::guarded::{self, Passage, PriorResults, Watcher};
 use super::super::leave::write;
 use super::super::packet::{Key, Leaving, packet};
 use super::super::{Entrance, Exit, Stage, egress, options, output, postrouting, routing};
@@ -14,7 +14,7 @@ use crate::drop::DropReason;
 use crate::ipsec;
 use crate::out::OutId;
 use crate::packet::Fields;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::table::{Adjacency, Kind, NextHopId};
 
 impl<W: Watcher> Follower<'_, W> {
@@ -30,13 +30,13 @@ impl<W: Watcher> Follower<'_, W> {
         if behind {
             entrance.is_behind();
         }
-        let mut place = Place {
+        let mut start = PacketStart {
             interface: id,
             l3: 0,
         };
         let bytes = self.frame.bytes();
-        let entered = enter::<false, W>(cx, &entrance, bytes, &mut place, self.watch);
-        (self.frame.ingress, self.frame.l3) = (place.interface, place.l3);
+        let entered = enter::<false, W>(cx, &entrance, bytes, &mut start, self.watch);
+        (self.frame.ingress, self.frame.l3) = (start.interface, start.l3);
         self.revealed()?;
         let ipv6 = self.is_ipv6();
         match (entered, cx.snapshot.firewall.guards(ipv6)) {
@@ -78,7 +78,7 @@ impl<W: Watcher> Follower<'_, W> {
         let decided = guarded::forwarded(
             self.cx,
             self.frame,
-            Before::of(local),
+            PriorResults::of(local),
             &mut passage,
             self.memory,
             self.watch,
@@ -91,7 +91,7 @@ impl<W: Watcher> Follower<'_, W> {
     fn settle_guarded(
         &mut self,
         passage: &Passage,
-        decided: Result<guarded::Onward, Exit>,
+        decided: Result<guarded::AcceptedRoute, Exit>,
     ) -> Result<Step, Exit> {
         let onward = decided.inspect_err(|exit| self.note_unresolved(*exit))?;
         guarded::commit(self.frame, passage).map_err(Exit::Drop)?;
@@ -149,7 +149,7 @@ impl<W: Watcher> Follower<'_, W> {
         let (fit, protects) = leave(cx, &leaving, &adjacency, self.watch)?;
         if protects.is_none() && adjacency.kind != Kind::Forward {
             self.egress.add(adjacency.egress);
-            return Err(Exit::Punt(Why::Unresolved(hop)));
+            return Err(Exit::Punt(PuntReason::Unresolved(hop)));
         }
         write(cx, self.frame, &adjacency, own)?;
         self.departs(&adjacency, fit, protects.unwrap_or(adjacency.out))
@@ -192,7 +192,7 @@ impl<W: Watcher> Follower<'_, W> {
         }
         match routed {
             Ok((hop, adjacency)) => self.depart_plainly(hop, adjacency),
-            Err(Exit::Punt(Why::Unresolved(hop))) => {
+            Err(Exit::Punt(PuntReason::Unresolved(hop))) => {
                 let adjacency = cx.fib.adjacencies.read(hop);
                 self.depart_plainly(hop, adjacency)
             }
@@ -202,7 +202,7 @@ impl<W: Watcher> Follower<'_, W> {
 
     /// Records the egress interface of a packet whose next hop has no link address yet.
     fn note_unresolved(&mut self, exit: Exit) {
-        if let Exit::Punt(Why::Unresolved(hop)) = exit {
+        if let Exit::Punt(PuntReason::Unresolved(hop)) = exit {
             self.egress.add(self.cx.fib.adjacencies.read(hop).egress);
         }
     }

@@ -15,7 +15,7 @@ use frame::{Frame, InterfaceId};
 use wire::Mac;
 
 use crate::bridge::Rules;
-use crate::bridge::sheet::{Between, CHUNK, Sheet, counted};
+use crate::bridge::frame_columns::{CHUNK, FrameColumns, PortPair, counted};
 use crate::drop::DropReason;
 use crate::firewall::{bridge_nat, chip, filter};
 use crate::outlet::Outlet;
@@ -72,7 +72,7 @@ impl Hook {
 
 /// Result of the rules for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum FrameVerdict {
     /// The frame continues, perhaps with other MAC addresses, priority or mark.
     GoesOn,
     /// The frame is dropped for this reason.
@@ -83,7 +83,7 @@ pub(crate) enum Fate {
 
 /// Results of the rules for the frames of a chunk: bit `n` belongs to frame `n`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fates {
+pub(crate) struct FrameVerdicts {
     /// Dropped frames.
     pub(crate) dropped: u64,
     /// Frames that were turned into ARP replies and leave by their ingress port.
@@ -92,27 +92,27 @@ pub(crate) struct Fates {
     pub(crate) malformed: u64,
 }
 
-impl Fates {
+impl FrameVerdicts {
     /// Returns the frames whose way through the bridge ends here.
     pub(crate) const fn ended(&self) -> u64 {
         self.dropped | self.answers | self.malformed
     }
 
-    fn set(&mut self, at: usize, fate: Fate) {
-        let set = match fate {
-            Fate::GoesOn => return,
-            Fate::Drop(DropReason::ArpMalformed) => &mut self.malformed,
-            Fate::Drop(_) => &mut self.dropped,
-            Fate::Answers => &mut self.answers,
+    fn set(&mut self, at: usize, verdict: FrameVerdict) {
+        let set = match verdict {
+            FrameVerdict::GoesOn => return,
+            FrameVerdict::Drop(DropReason::ArpMalformed) => &mut self.malformed,
+            FrameVerdict::Drop(_) => &mut self.dropped,
+            FrameVerdict::Answers => &mut self.answers,
         };
         *set |= 1 << at;
     }
 }
 
 /// The frames of a chunk, at most [`CHUNK`].
-pub(crate) struct Asked<'a> {
+pub(crate) struct HookInput<'a> {
     pub(crate) frames: &'a mut [Frame],
-    pub(crate) ways: &'a [Between],
+    pub(crate) ports: &'a [PortPair],
     /// The frames that rules are evaluated for, one bit each.
     pub(crate) which: u64,
 }
@@ -127,7 +127,7 @@ struct HookChain<'a> {
 /// A frame of the tracer.
 pub(crate) struct TracedFrame<'a> {
     pub(crate) bytes: &'a [u8],
-    pub(crate) ports: Between,
+    pub(crate) ports: PortPair,
     /// The frame's marks, which rules change.
     pub(crate) marks: &'a mut Marks,
 }
@@ -166,31 +166,31 @@ impl<'a> Rules<'a> {
 
     /// Evaluates the rules of a hook for the frames of a chunk.
     #[inline(never)]
-    pub(crate) fn ask(
+    pub(crate) fn evaluate_chunk(
         &self,
         cx: &Context<'_>,
         hook: Hook,
-        asked: &mut Asked<'_>,
-        sheet: &mut Sheet,
+        input: &mut HookInput<'_>,
+        frame_columns: &mut FrameColumns,
         outlet: &mut Outlet,
-    ) -> Fates {
-        let mut fates = Fates::default();
+    ) -> FrameVerdicts {
+        let mut verdicts = FrameVerdicts::default();
         let Some((table, id)) = self.table(hook) else {
-            return fates;
+            return verdicts;
         };
         let Some(chain) = table.chain(id) else {
-            return fates;
+            return verdicts;
         };
-        sheet.read(chain.parts, asked.frames);
-        sheet.pass(asked.ways, self.class, |port| cx.class(port));
+        frame_columns.read(chain.parts, input.frames);
+        frame_columns.pass(input.ports, self.class, |port| cx.class(port));
         let mut firsts = [First::NOBODY; CHUNK];
-        table.ahead(id, sheet, &mut firsts);
-        let all = asked.frames.iter_mut().zip(asked.ways).zip(&firsts);
-        for (at, ((frame, way), first)) in all.enumerate().take(CHUNK) {
-            if asked.which >> at & 1 == 0 {
+        table.ahead(id, frame_columns, &mut firsts);
+        let all = input.frames.iter_mut().zip(input.ports).zip(&firsts);
+        for (at, ((frame, ports), first)) in all.enumerate().take(CHUNK) {
+            if input.which >> at & 1 == 0 {
                 continue;
             }
-            let fate = match chain.quick(first) {
+            let verdict = match chain.quick(first) {
                 Quick::Accept(NOBODY) => continue,
                 Quick::Accept(rule) => {
                     count(rule, frame, outlet);
@@ -206,23 +206,23 @@ impl<'a> Rules<'a> {
                         id,
                         ahead: Ahead::of(*first),
                     };
-                    self.evaluate(cx, hook, chain, frame, *way, outlet)
+                    self.evaluate(cx, hook, chain, frame, *ports, outlet)
                 }
             };
-            fates.set(at, fate);
+            verdicts.set(at, verdict);
         }
-        fates
+        verdicts
     }
 
     /// Evaluates the rules of a hook for one frame.
-    pub(crate) fn ask_one(
+    pub(crate) fn evaluate_one(
         &self,
         cx: &Context<'_>,
         hook: Hook,
         frame: &mut Frame,
-        way: Between,
+        ports: PortPair,
         outlet: &mut Outlet,
-    ) -> Fate {
+    ) -> FrameVerdict {
         match self.table(hook) {
             Some((table, id)) => {
                 let chain = HookChain {
@@ -230,19 +230,19 @@ impl<'a> Rules<'a> {
                     id,
                     ahead: Ahead::default(),
                 };
-                self.evaluate(cx, hook, chain, frame, way, outlet)
+                self.evaluate(cx, hook, chain, frame, ports, outlet)
             }
-            None => Fate::GoesOn,
+            None => FrameVerdict::GoesOn,
         }
     }
 
     /// RouterOS: bridge rules cannot drop spanning tree messages.
-    fn drop(&self, hook: Hook, frame: &Frame) -> Fate {
+    fn drop(&self, hook: Hook, frame: &Frame) -> FrameVerdict {
         let bytes = frame.bytes();
         let is_bpdu = || Link::of(bytes).is_some_and(|link| Bpdu::of(&link, bytes).is_some());
         match hook == Hook::Input && is_bpdu() {
-            true => Fate::GoesOn,
-            false => Fate::Drop(hook.reason()),
+            true => FrameVerdict::GoesOn,
+            false => FrameVerdict::Drop(hook.reason()),
         }
     }
 
@@ -254,33 +254,40 @@ impl<'a> Rules<'a> {
         hook: Hook,
         chain: HookChain<'_>,
         frame: &mut Frame,
-        way: Between,
+        ports: PortPair,
         outlet: &mut Outlet,
-    ) -> Fate {
-        let Some(seen) = Seen::of(frame.bytes(), frame.mark) else {
-            return Fate::Drop(DropReason::EthernetLength);
+    ) -> FrameVerdict {
+        let Some(parsed) = ParsedFrame::of(frame.bytes(), frame.mark) else {
+            return FrameVerdict::Drop(DropReason::EthernetLength);
         };
         let (marks, changes, verdict) = {
-            let mut subject = self.subject(cx, &seen, frame.bytes(), way);
+            let mut subject = self.subject(cx, &parsed, frame.bytes(), ports);
             let facts = Unconnected(&cx.snapshot.firewall.sought);
             let rules = &mut outlet.memory.rules;
             let HookChain { table, id, ahead } = chain;
-            let verdict = ahead.run(table, id, &mut subject, &facts, rules, &mut outlet.told);
+            let verdict = ahead.run(
+                table,
+                id,
+                &mut subject,
+                &facts,
+                rules,
+                &mut outlet.rule_events,
+            );
             (subject.marks, subject.changes, verdict)
         };
-        if outlet.told.has_events() {
-            let before = core::mem::replace(&mut frame.ingress, way.ingress);
-            outlet.tell(frame);
+        if outlet.rule_events.has_events() {
+            let before = core::mem::replace(&mut frame.ingress, ports.ingress);
+            outlet.send_rule_events(frame);
             frame.ingress = before;
         }
         frame.mark = marks.packet;
         if let Some(priority) = changes.priority {
-            prioritise(frame, priority & 7, seen.link.tag.is_some());
+            prioritise(frame, priority & 7, parsed.link.tag.is_some());
         }
         match verdict {
-            Verdict::Readdress(how) => self.readdress(frame, &seen.link, how),
+            Verdict::Readdress(how) => self.readdress(frame, &parsed.link, how),
             verdict if ends(verdict) => self.drop(hook, frame),
-            _ => Fate::GoesOn,
+            _ => FrameVerdict::GoesOn,
         }
     }
 
@@ -294,8 +301,8 @@ impl<'a> Rules<'a> {
         watch: &mut W,
     ) -> Option<Verdict> {
         let (table, id) = self.table(hook)?;
-        let seen = Seen::of(frame.bytes, frame.marks.packet)?;
-        let mut subject = self.subject(cx, &seen, frame.bytes, frame.ports);
+        let parsed = ParsedFrame::of(frame.bytes, frame.marks.packet)?;
+        let mut subject = self.subject(cx, &parsed, frame.bytes, frame.ports);
         let facts = Unconnected(&cx.snapshot.firewall.sought);
         let verdict = rule::run(table, id, &mut subject, &facts, worker, watch);
         *frame.marks = subject.marks;
@@ -305,45 +312,45 @@ impl<'a> Rules<'a> {
     fn subject<'f>(
         &self,
         cx: &Context<'_>,
-        seen: &'f Seen,
+        parsed: &'f ParsedFrame,
         bytes: &'f [u8],
-        way: Between,
+        ports: PortPair,
     ) -> Subject<'f> {
         let through = |port: InterfaceId| match port {
             InterfaceId::NONE => Class::NONE,
             _ => self.class,
         };
-        let to = seen.link.destination;
+        let to = parsed.link.destination;
         let is_port = || {
             cx.interfaces
-                .get(way.ingress)
+                .get(ports.ingress)
                 .is_some_and(|port| port.mac == to)
         };
         let packet = bytes.get(HEADER..).unwrap_or_default();
         Subject {
             sender: Some(Sender {
-                mac: seen.link.source,
-                priority: seen.link.tag.map_or(0, |tag| tag.tci.pcp()),
+                mac: parsed.link.source,
+                priority: parsed.link.tag.map_or(0, |tag| tag.tci.pcp()),
             }),
-            egress: cx.class(way.egress),
-            leaves_by: way.egress,
+            egress: cx.class(ports.egress),
+            leaves_by: ports.egress,
             marks: Marks {
-                packet: seen.mark,
+                packet: parsed.mark,
                 ..Marks::default()
             },
             bridged: Some(Bridged {
-                link: &seen.link,
+                link: &parsed.link,
                 frame: bytes,
                 own: to == self.mac || is_port(),
-                ingress: through(way.ingress),
-                egress: through(way.egress),
+                ingress: through(ports.ingress),
+                egress: through(ports.egress),
             }),
-            ..Subject::new(&seen.fields, packet, cx.class(way.ingress))
+            ..Subject::new(&parsed.fields, packet, cx.class(ports.ingress))
         }
     }
 
     /// Replaces a MAC address of a frame, or turns the frame into an ARP reply.
-    fn readdress(&self, frame: &mut Frame, link: &Link, how: Readdress) -> Fate {
+    fn readdress(&self, frame: &mut Frame, link: &Link, how: Readdress) -> FrameVerdict {
         let (at, mac) = match how {
             Readdress::Destination(mac) => (0, mac),
             Readdress::Redirect => (0, self.mac),
@@ -353,18 +360,18 @@ impl<'a> Rules<'a> {
         if let Some(place) = frame.bytes_mut().get_mut(at..at + 6) {
             place.copy_from_slice(&mac.0);
         }
-        Fate::GoesOn
+        FrameVerdict::GoesOn
     }
 }
 
 /// The parsed parts of a frame.
-struct Seen {
+struct ParsedFrame {
     link: Link,
     fields: Fields,
     mark: u32,
 }
 
-impl Seen {
+impl ParsedFrame {
     fn of(bytes: &[u8], mark: u32) -> Option<Self> {
         let link = Link::of(bytes)?;
         let packet = &bytes[HEADER..];
@@ -405,7 +412,7 @@ fn prioritise(frame: &mut Frame, priority: u8, has_tag: bool) {
 }
 
 /// Turns an ARP request into a reply on behalf of the address's owner (RFC 826).
-fn answer(frame: &mut Frame, link: &Link, mac: Mac) -> Fate {
+fn answer(frame: &mut Frame, link: &Link, mac: Mac) -> FrameVerdict {
     const LEN: usize = HEADER + 28;
     const REPLY: u16 = 2;
     let bytes = frame.bytes_mut();
@@ -418,10 +425,10 @@ fn answer(frame: &mut Frame, link: &Link, mac: Mac) -> Fate {
         ..
     }) = arp
     else {
-        return Fate::Drop(DropReason::ArpMalformed);
+        return FrameVerdict::Drop(DropReason::ArpMalformed);
     };
     let Some(bytes) = bytes.first_chunk_mut::<LEN>() else {
-        return Fate::Drop(DropReason::ArpMalformed);
+        return FrameVerdict::Drop(DropReason::ArpMalformed);
     };
     bytes[..6].copy_from_slice(&link.source.0);
     bytes[6..12].copy_from_slice(&mac.0);
@@ -430,7 +437,7 @@ fn answer(frame: &mut Frame, link: &Link, mac: Mac) -> Fate {
     bytes[HEADER + 14..HEADER + 18].copy_from_slice(&sought.to_be_bytes());
     bytes[HEADER + 18..HEADER + 24].copy_from_slice(&asker.0);
     bytes[HEADER + 24..].copy_from_slice(&from.to_be_bytes());
-    Fate::Answers
+    FrameVerdict::Answers
 }
 
 /// The matchers beyond the frame itself: bridged frames have no connection.

@@ -9,7 +9,7 @@ use crate::firewall::{Tables, filter, mangle, nat, raw};
 use crate::ipsec;
 use crate::nat::Endpoint;
 use crate::packet::{Fields, Tuple, protocol};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rule::{
     self, AddressTypes, Carrier, ChainId, Facts, Helper, Hotspot, Ipsec, Marks, StreamPatterns,
     StreamState, Subject, Table, Verdict,
@@ -38,7 +38,7 @@ pub(super) enum Hook {
 }
 
 /// A step of a hook: the table, its chain, and the menu, which gives the drop reason.
-type Asked<'a> = (&'a Table, ChainId, Menu);
+type HookStep<'a> = (&'a Table, ChainId, Menu);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Menu {
@@ -64,8 +64,8 @@ impl Menu {
         match verdict {
             Verdict::Accept | Verdict::Translate(_) | Verdict::Readdress(_) => None,
             Verdict::Drop(_) => Some(Exit::Drop(self.drop())),
-            Verdict::Reject(_, how) => Some(Exit::Punt(Why::Rejected(how))),
-            Verdict::Tarpit(_) => Some(Exit::Punt(Why::Tarpit)),
+            Verdict::Reject(_, how) => Some(Exit::Punt(PuntReason::Rejected(how))),
+            Verdict::Tarpit(_) => Some(Exit::Punt(PuntReason::Tarpit)),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Hook {
 
     /// RouterOS: where the packet flow diagram leaves the order open, netfilter's priorities give
     /// it.
-    fn asks(self, tables: &Tables) -> [Option<Asked<'_>>; 3] {
+    fn steps(self, tables: &Tables) -> [Option<HookStep<'_>>; 3] {
         let raw = |chain| Some((&*tables.raw, chain, Menu::Raw));
         let mangle = |chain| Some((&*tables.mangle, chain, Menu::Mangle));
         let nat = |chain| Some((&*tables.nat, chain, Menu::Nat));
@@ -124,7 +124,7 @@ impl<W: Watcher> Guard<'_, W> {
     /// # Errors
     /// The exit, if a rule ends the packet's walk.
     pub(super) fn hook(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
-        self.ask(hook, None, egress)
+        self.evaluate(hook, None, egress)
     }
 
     /// Evaluates the rules of a hook, except for the menu `but`, whose rules have already been
@@ -133,14 +133,14 @@ impl<W: Watcher> Guard<'_, W> {
     /// # Errors
     /// The exit, if a rule ends the packet's walk.
     #[inline(always)]
-    pub(super) fn ask(
+    pub(super) fn evaluate(
         &mut self,
         hook: Hook,
         but: Option<Menu>,
         egress: InterfaceId,
     ) -> Result<(), Exit> {
         self.watch.asks(hook.stage());
-        for (table, chain, menu) in hook.asks(self.tables).into_iter().flatten() {
+        for (table, chain, menu) in hook.steps(self.tables).into_iter().flatten() {
             if Some(menu) == but {
                 continue;
             }
@@ -149,7 +149,7 @@ impl<W: Watcher> Guard<'_, W> {
                 self.translate(hook, table, chain, egress)?;
             } else if let Some(chain) = chain {
                 let verdict = self.run(table, chain, egress);
-                self.obey(hook, menu, verdict)?;
+                self.apply_verdict(hook, menu, verdict)?;
             }
         }
         Ok(())
@@ -172,7 +172,7 @@ impl<W: Watcher> Guard<'_, W> {
             changes: passage.changes,
             ..Subject::new(&passage.fields, self.view.packet, ingress)
         };
-        let facts = Known {
+        let facts = ConnectionFacts {
             cx: self.cx,
             tracker: &self.memory.tracker,
             track: &passage.track,
@@ -192,7 +192,7 @@ impl<W: Watcher> Guard<'_, W> {
         verdict
     }
 
-    fn obey(&mut self, hook: Hook, menu: Menu, verdict: Verdict) -> Result<(), Exit> {
+    fn apply_verdict(&mut self, hook: Hook, menu: Menu, verdict: Verdict) -> Result<(), Exit> {
         let Some(exit) = menu.exit(verdict) else {
             return Ok(());
         };
@@ -216,7 +216,7 @@ fn ipsec(cx: &Context<'_>, fields: &Fields, guarded: IpsecState) -> Ipsec {
 
 /// Returns the rule subject of a plain packet before routing.
 #[inline(always)]
-pub(super) fn waiting<'a>(
+pub(super) fn plain_subject<'a>(
     cx: &Context<'_>,
     frame: &'a Frame,
     fields: &'a Fields,
@@ -234,7 +234,7 @@ pub(super) fn waiting<'a>(
 }
 
 /// The matchers beyond the packet itself: connection, helper, routes and address types.
-pub(super) struct Known<'a> {
+pub(super) struct ConnectionFacts<'a> {
     pub(super) cx: &'a Context<'a>,
     pub(super) tracker: &'a Tracker,
     pub(super) track: &'a connection::Track,
@@ -243,7 +243,7 @@ pub(super) struct Known<'a> {
     pub(super) bytes: u32,
 }
 
-impl Facts for Known<'_> {
+impl Facts for ConnectionFacts<'_> {
     fn bytes(&self) -> Option<u64> {
         match self.track.way {
             Some(way) => {
@@ -329,7 +329,7 @@ impl Facts for Known<'_> {
     }
 }
 
-impl Known<'_> {
+impl ConnectionFacts<'_> {
     /// Returns true if the packet begins a connection.
     fn begins(&self) -> bool {
         let begins = matches!(

@@ -2,23 +2,23 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::passage::Met;
-use super::plain::Plain;
+use super::passage::EarlyLookup;
+use super::plain_packets::PlainChains;
 use crate::connection::Tick;
 use crate::counters::Traffic;
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::walk::entered::Lane;
 use crate::walk::near::Near;
+use crate::walk::pass1_results::HeaderClass;
+use crate::walk::shortcut_installer::ShortcutInstaller;
 use crate::walk::tally::Tally;
-use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit};
 
 /// Settings and state of the passes over one vector.
 pub(super) struct Passes<'a, 'o> {
     pub(super) cx: &'a Context<'a>,
     /// By family: IPv4, IPv6.
-    pub(super) plain: [Option<Plain<'a>>; 2],
+    pub(super) plain: [Option<PlainChains<'a>>; 2],
     pub(super) tracks: [bool; 2],
     /// True if rules match fields that columns do not have.
     pub(super) reads: [bool; 2],
@@ -28,7 +28,7 @@ pub(super) struct Passes<'a, 'o> {
     pub(super) ingress: InterfaceId,
     pub(super) received: Traffic,
     /// By family: installs shortcuts for connections at the ingress port.
-    pub(super) teachers: [Option<Teacher>; 2],
+    pub(super) installers: [Option<ShortcutInstaller>; 2],
     pub(super) tally: Tally,
     pub(super) near: &'o mut Near,
     pub(super) outlet: &'o mut Outlet,
@@ -37,12 +37,12 @@ pub(super) struct Passes<'a, 'o> {
 /// Some packets of a vector with the results of pass 1.
 pub(super) struct Chunk<'a> {
     pub(super) frames: &'a mut [Frame],
-    pub(super) lanes: &'a [Lane],
+    pub(super) classes: &'a [HeaderClass],
     pub(super) outs: &'a mut [OutId],
     pub(super) exits: &'a mut [Exit],
 }
 
-/// The reason why a run of waiting packets ends.
+/// The reason why a batch of waiting packets ends.
 pub(super) enum Stop {
     /// The chunk has no more packets.
     End,
@@ -50,5 +50,5 @@ pub(super) enum Stop {
     FastTrack,
     /// The guard decides about the next packet: its exit if the packet is for this router, and the
     /// result of the connection lookup.
-    Alone(Option<Exit>, Met),
+    Alone(Option<Exit>, EarlyLookup),
 }

@@ -27,19 +27,19 @@ pub(in crate::walk) struct Columns {
 }
 
 /// An address type that has columns: IPv4 or IPv6.
-pub(in crate::walk) trait Kept: Copy {
+pub(in crate::walk) trait AddressColumns: Copy {
     /// Returns the source and destination columns of the family.
     fn kept(columns: &mut Columns) -> (&mut [Self; CHUNK], &mut [Self; CHUNK]);
 }
 
-impl Kept for u32 {
+impl AddressColumns for u32 {
     #[inline(always)]
     fn kept(columns: &mut Columns) -> (&mut [Self; CHUNK], &mut [Self; CHUNK]) {
         (&mut columns.source, &mut columns.destination)
     }
 }
 
-impl Kept for u128 {
+impl AddressColumns for u128 {
     #[inline(always)]
     fn kept(columns: &mut Columns) -> (&mut [Self; CHUNK], &mut [Self; CHUNK]) {
         (&mut columns.sources6, &mut columns.destinations6)

@@ -3,7 +3,7 @@
 
 use frame::InterfaceId;
 
-use super::{Guard, Met, Translation, Watcher, helper, translation};
+use super::{EarlyLookup, Guard, Translation, Watcher, helper, translation};
 use crate::connection::{NextHop, State, Tick, Track, Tracker, is_error};
 use crate::packet::Fields;
 use crate::table::{Fib, NextHopId};
@@ -21,14 +21,16 @@ impl<W: Watcher> Guard<'_, W> {
             return;
         }
         let tracker = &mut self.memory.tracker;
-        let found = match self.met {
-            Met::Found(found) => found,
-            Met::Tracked(track) => track.way,
-            Met::Admitted(way) => Some(way),
-            Met::Unknown | Met::Untracked | Met::Ended => tracker.lookup(&tuple),
+        let found = match self.lookup {
+            EarlyLookup::Found(found) => found,
+            EarlyLookup::Tracked(track) => track.way,
+            EarlyLookup::Admitted(way) => Some(way),
+            EarlyLookup::Unknown | EarlyLookup::Untracked | EarlyLookup::Ended => {
+                tracker.lookup(&tuple)
+            }
         };
-        passage.track = match self.met {
-            Met::Tracked(track) => track,
+        passage.track = match self.lookup {
+            EarlyLookup::Tracked(track) => track,
             _ if W::COMMITS => {
                 let now = Tick::of(self.cx.now);
                 tracker.track(found, &passage.fields, self.view.packet, now)

@@ -17,7 +17,7 @@ use wire::checksum;
 
 use super::chains::Hook;
 use super::passage::Detoured;
-use super::{Guard, Memory, Met, Passage, View, Watcher, commit};
+use super::{EarlyLookup, Guard, Memory, PacketView, Passage, Watcher, commit};
 use crate::connection::State;
 use crate::drop::DropReason;
 use crate::firewall::Detour;
@@ -30,7 +30,7 @@ use crate::walk::{Context, Exit};
 
 /// The reason why a frame is not bridged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum DetourEnd {
     /// The packet ends with this exit. The frame stays with the caller, for `settle`.
     Ends(Exit),
     /// The packet's destination is translated, so the packet is routed.
@@ -109,16 +109,20 @@ pub(crate) fn enter(
     bridge: InterfaceId,
     port: InterfaceId,
     outlet: &mut Outlet,
-) -> Result<Option<Detoured>, Left> {
+) -> Result<Option<Detoured>, DetourEnd> {
     let Some(l3) = enters_at(cx, frame.bytes()) else {
         return Ok(None);
     };
     let before = (frame.ingress, frame.below, frame.l3);
     (frame.ingress, frame.below, frame.l3) = (bridge, port, l3);
-    let Outlet { memory, told, .. } = outlet;
-    let entered = pass_prerouting(cx, frame, memory, told);
-    outlet.tell(frame);
-    let detoured = entered.map_err(Left::Ends)?;
+    let Outlet {
+        memory,
+        rule_events,
+        ..
+    } = outlet;
+    let entered = pass_prerouting(cx, frame, memory, rule_events);
+    outlet.send_rule_events(frame);
+    let detoured = entered.map_err(DetourEnd::Ends)?;
     (frame.ingress, frame.below, frame.l3) = before;
     settle_entry(frame, detoured).map(Some)
 }
@@ -134,7 +138,7 @@ pub(crate) fn explain_entry<W: Watcher>(
     port: InterfaceId,
     memory: &mut Memory,
     watch: &mut W,
-) -> Result<Option<Detoured>, Left> {
+) -> Result<Option<Detoured>, DetourEnd> {
     let Some(l3) = enters_at(cx, frame.bytes()) else {
         return Ok(None);
     };
@@ -142,7 +146,7 @@ pub(crate) fn explain_entry<W: Watcher>(
     (frame.ingress, frame.below, frame.l3) = (bridge, port, l3);
     let entered = pass_prerouting(cx, frame, memory, watch);
     (frame.ingress, frame.below, frame.l3) = before;
-    settle_entry(frame, entered.map_err(Left::Ends)?).map(Some)
+    settle_entry(frame, entered.map_err(DetourEnd::Ends)?).map(Some)
 }
 
 /// Returns the offset of the packet in a frame that passes the IP tables; `None` for other frames.
@@ -174,10 +178,10 @@ fn pass_prerouting<W: Watcher>(
 ///
 /// # Errors
 /// The destination is translated: the packet is routed.
-fn settle_entry(frame: &mut Frame, detoured: Detoured) -> Result<Detoured, Left> {
+fn settle_entry(frame: &mut Frame, detoured: Detoured) -> Result<Detoured, DetourEnd> {
     let passage = &detoured.passage;
     if passage.fields.tuple.destination != passage.received.destination {
-        return Err(Left::Routed);
+        return Err(DetourEnd::Routed);
     }
     frame.mark = passage.marks.packet;
     Ok(detoured)
@@ -243,11 +247,15 @@ pub(crate) fn leave(
         leaves_by: ports.egress,
         ..detoured.passage
     };
-    let Outlet { memory, told, .. } = outlet;
-    let left = guard(cx, frame, &mut passage, memory, told, |guard| {
+    let Outlet {
+        memory,
+        rule_events,
+        ..
+    } = outlet;
+    let left = guard(cx, frame, &mut passage, memory, rule_events, |guard| {
         guard.leave_bridged(ports.bridge)
     });
-    outlet.tell(frame);
+    outlet.send_rule_events(frame);
     if passage.changes.counted && passage.draft.is_some() && !passage.accepted {
         let tables = cx.snapshot.firewall.tables(passage.fields.tuple.ipv6);
         tables.leave(&passage.received);
@@ -293,7 +301,7 @@ fn guard<W: Watcher>(
         cx,
         tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
         memory,
-        view: View {
+        view: PacketView {
             packet: packet_of(frame, usize::from(frame.l3)),
             offload: &frame.offload,
             ingress: frame.ingress,
@@ -302,7 +310,7 @@ fn guard<W: Watcher>(
             sender,
         },
         passage,
-        met: Met::Unknown,
+        lookup: EarlyLookup::Unknown,
         early: None,
         watch,
     };

@@ -11,8 +11,8 @@ use core::ops::Range;
 use frame::{Frame, InterfaceId};
 
 use super::CHUNK;
-use super::ahead::Ahead;
 use super::chunk::{Chunk, Passes};
+use super::chunk_lookups::ChunkLookups;
 use crate::connection::{Fast, FlowId, NatState, Tick, Tracker};
 use crate::counters::Traffic;
 use crate::nat::Rewrite;
@@ -26,7 +26,7 @@ use crate::walk::{Context, egress, forward, leave};
 const ETHERNET: usize = 14;
 
 /// Returns the packet of a frame that can be forwarded unchanged: behind an Ethernet header,
-/// without pending offload work, and without a mark, which a run does not store. Empty for other
+/// without pending offload work, and without a mark, which a batch does not store. Empty for other
 /// frames.
 #[inline(always)]
 pub(super) fn packet(frame: &Frame) -> &[u8] {
@@ -74,7 +74,7 @@ fn forward<const IPV6: bool>(
     if !(goes && fast.count(packet.len, now)) {
         return None;
     }
-    let shape = Shape::of(&next.adjacency, IPV6);
+    let shape = EgressHeader::of(&next.adjacency, IPV6);
     shape.depart(frame, packet.len, translated, tracker)?;
     frame.fasttracked = true;
     Some(shape.out)
@@ -82,7 +82,7 @@ fn forward<const IPV6: bool>(
 
 /// The link header and egress of plain packets to one next hop.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct EgressHeader {
     link: [u8; HEADER_BYTES],
     /// Bytes of `link` that are used, at least an Ethernet header.
     pub(super) header: u8,
@@ -91,7 +91,7 @@ pub(super) struct Shape {
     ipv6: bool,
 }
 
-impl Shape {
+impl EgressHeader {
     /// Returns the shape for a next hop, whose link must have an Ethernet header, with or without
     /// tags.
     #[inline(always)]
@@ -172,18 +172,18 @@ impl Passes<'_, '_> {
         &mut self,
         at: &mut usize,
         chunk: &mut Chunk<'_>,
-        ahead: &Ahead,
+        lookups: &ChunkLookups,
     ) -> bool {
-        let (which, count) = (&ahead.which, chunk.frames.len().min(CHUNK));
+        let (sets, count) = (&lookups.sets, chunk.frames.len().min(CHUNK));
         while *at < count {
-            let marked = (which.fasttrack >> (*at % CHUNK)).trailing_ones() as usize;
+            let marked = (sets.fasttrack >> (*at % CHUNK)).trailing_ones() as usize;
             if marked == 0 {
                 break;
             }
-            let (ipv6, end) = which.family(*at, count.min(*at + marked));
+            let (ipv6, end) = sets.family(*at, count.min(*at + marked));
             *at += match ipv6 {
-                true => self.fasttrack_run::<true>(*at..end, chunk, ahead),
-                false => self.fasttrack_run::<false>(*at..end, chunk, ahead),
+                true => self.fasttrack_family::<true>(*at..end, chunk, lookups),
+                false => self.fasttrack_family::<false>(*at..end, chunk, lookups),
             };
             if *at < end {
                 return false;
@@ -195,11 +195,11 @@ impl Passes<'_, '_> {
     /// Forwards consecutive packets of one family by FastTrack. Returns the number of packets
     /// forwarded.
     #[inline(always)]
-    fn fasttrack_run<const IPV6: bool>(
+    fn fasttrack_family<const IPV6: bool>(
         &mut self,
         places: Range<usize>,
         chunk: &mut Chunk<'_>,
-        ahead: &Ahead,
+        lookups: &ChunkLookups,
     ) -> usize {
         let (tracker, counters) = (&self.outlet.memory.tracker, &self.outlet.counters);
         let from = places.start;
@@ -214,15 +214,15 @@ impl Passes<'_, '_> {
         let (mut came, mut done) = (Traffic::default(), 0);
         for (place, (frame, out)) in places.zip(frames.zip(outs)) {
             let (Some(way), Some(fast)) = (
-                ahead.ways.get(place),
-                tracker.fast_of::<IPV6>(&ahead.ways, place),
+                lookups.ways.get(place),
+                tracker.fast_of::<IPV6>(&lookups.ways, place),
             ) else {
                 break;
             };
-            let len = ahead.lens[place % CHUNK];
+            let len = lookups.lens[place % CHUNK];
             let packet = PlainPacket {
                 way,
-                tcp: ahead.which.tcp >> (place % CHUNK) & 1 != 0,
+                tcp: lookups.sets.tcp >> (place % CHUNK) & 1 != 0,
                 len,
             };
             let received = received(frame);
@@ -249,8 +249,8 @@ impl Passes<'_, '_> {
         }
         self.tally
             .count_all(self.cx, key(egress), header_len, sent, counters);
-        if let Some(teacher) = self.teachers[usize::from(IPV6)] {
-            self.teach_fasttrack::<IPV6>(&teacher, from..from + done, chunk, ahead);
+        if let Some(installer) = self.installers[usize::from(IPV6)] {
+            self.install_fasttrack::<IPV6>(&installer, from..from + done, chunk, lookups);
         }
         self.received.packets += came.packets;
         self.received.bytes += came.bytes;

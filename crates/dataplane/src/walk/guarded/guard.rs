@@ -1,7 +1,7 @@
 //! The [`Guard`]: the inputs and outputs of the firewall's decision about one packet.
 
 use super::memory::Memory;
-use super::passage::{Early, Met, Passage, View};
+use super::passage::{EarlyLookup, PacketView, Passage, PreroutingResult};
 use crate::firewall::Tables;
 use crate::rule::Watch;
 use crate::trace::Tracer;
@@ -16,10 +16,10 @@ pub(crate) struct Guard<'a, W> {
     pub(crate) cx: &'a Context<'a>,
     pub(crate) tables: &'a Tables,
     pub(crate) memory: &'a mut Memory,
-    pub(crate) view: View<'a>,
+    pub(crate) view: PacketView<'a>,
     pub(crate) passage: &'a mut Passage,
-    pub(crate) met: Met,
+    pub(crate) lookup: EarlyLookup,
     /// The result of mangle's prerouting, if it was evaluated earlier.
-    pub(in crate::walk) early: Option<Early>,
+    pub(in crate::walk) early: Option<PreroutingResult>,
     pub(crate) watch: &'a mut W,
 }

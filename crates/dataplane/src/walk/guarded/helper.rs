@@ -12,14 +12,14 @@ use std::borrow::Cow;
 
 use frame::{Frame, Segmentation};
 
-use super::{Onward, Passage};
+use super::{AcceptedRoute, Passage};
 use crate::connection::{Altered, Draft, FlowId, Helper, Tick, Tracker};
 use crate::drop::DropReason;
 use crate::nat::PacketLayout;
 use crate::nat::helper::{self, Findings, View};
 use crate::outlet::Outlet;
 use crate::packet::{Fragment, protocol};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::walk::forward::Fit;
 use crate::walk::packet::packet;
 use crate::walk::{Context, Exit};
@@ -47,7 +47,7 @@ pub(super) fn treat(
     cx: &Context<'_>,
     frame: &mut Frame,
     passage: &mut Passage,
-    onward: Option<&mut Onward>,
+    accepted: Option<&mut AcceptedRoute>,
     outlet: &mut Outlet,
 ) -> Result<(), Exit> {
     let Some(way) = passage.helped else {
@@ -68,8 +68,8 @@ pub(super) fn treat(
     let number = helper::number(packet(frame), shape);
     let Reading { findings, rest } = read(cx, way, number, payload, &known, tracker);
     let quiet = findings.edits.is_empty() && findings.calls.is_none() && unshifted;
-    if let Some(onward) = onward {
-        fit(frame, shape, passage, &findings, onward)?;
+    if let Some(accepted) = accepted {
+        fit(frame, shape, passage, &findings, accepted)?;
     }
     for expectation in findings.expectations() {
         if !tracker.expect(*expectation, Tick::of(cx.now)) {
@@ -163,10 +163,10 @@ fn fit(
     shape: PacketLayout,
     passage: &Passage,
     findings: &Findings,
-    onward: &mut Onward,
+    accepted: &mut AcceptedRoute,
 ) -> Result<(), Exit> {
     let growth = findings.edits.growth(0).max(0).unsigned_abs();
-    let mtu = onward.adjacency.mtu;
+    let mtu = accepted.adjacency.mtu;
     let merged = frame.offload.segmentation != Segmentation::None;
     if growth == 0 || merged || shape.len + growth <= mtu || shape.fragment != Fragment::Whole {
         return Ok(());
@@ -174,9 +174,9 @@ fn fit(
     let flags = packet(frame).get(6).copied().unwrap_or_default();
     let whole = flags & 0x40 != 0 && !passage.changes.clear_df;
     if passage.fields.tuple.ipv6 || whole {
-        return Err(Exit::Punt(Why::TooBig(mtu.saturating_sub(growth))));
+        return Err(Exit::Punt(PuntReason::TooBig(mtu.saturating_sub(growth))));
     }
-    onward.fit = Fit::Fragments;
+    accepted.fit = Fit::Fragments;
     Ok(())
 }
 

@@ -17,47 +17,48 @@
 //! | files | what they hold |
 //! |---|---|
 //! | `vector`, `chunk` | the loop over a vector, in chunks of 64 packets |
-//! | `read`, `columns`, `ahead`, `find` | lookups ahead of decisions: headers, fields, bit sets, connections |
+//! | `header_reader`, `columns`, `chunk_lookups`, `connection_lookup` | headers and lookups, before decisions |
 //! | `fasttrack` | packets of FastTracked connections |
-//! | `plain`, `wait`, `run`, `raw`, `arrived`, `early`, `ask`, `stream` | the short way of packets in mid-connection |
+//! | `plain_packets`, `raw_packets`, `raw`, `collect`, `flow_batch` | plain packets: whole, in mid-connection |
+//! | `mangle_prerouting`, `plain_rules`, `stream` | rules of plain packets; their transmission |
 //! | `memory`, `passage`, `guard` | state, the facts about one packet, the [`Guard`] |
-//! | `alone` | one packet through the [`Guard`] |
+//! | `single_packet` | one packet through the [`Guard`] |
 //! | `chains`, `connection`, `translation`, `helper`, `commit` | the stages of the [`Guard`] |
 //! | `bridged`, `detour` | rules of bridges; bridged packets that pass the tables of IP |
-//! | `told` | events of rules for control |
-//! | `teach` | flow offload |
+//! | `rule_events` | events of rules for control |
+//! | `shortcuts` | flow offload |
 //!
 //! Every shortcut gives the same result as the [`Guard`]; property tests in `walk/tests/firewall/`
 //! verify that.
 
-mod ahead;
-mod alone;
-mod arrived;
-mod ask;
 pub(crate) mod bridged;
 mod chains;
 mod chunk;
+mod chunk_lookups;
+mod collect;
 mod columns;
 mod commit;
 mod connection;
+mod connection_lookup;
 pub(crate) mod detour;
-mod early;
 mod fasttrack;
-mod find;
+mod flow_batch;
 mod guard;
+mod header_reader;
 mod helper;
+mod mangle_prerouting;
 mod memory;
 mod passage;
-mod plain;
+mod plain_packets;
+mod plain_rules;
 mod raw;
-mod read;
-mod run;
+mod raw_packets;
+mod rule_events;
+mod shortcuts;
+mod single_packet;
 mod stream;
-mod teach;
-mod told;
 mod translation;
 mod vector;
-mod wait;
 
 use frame::{InterfaceId, Segmentation};
 
@@ -68,23 +69,23 @@ use crate::ipsec;
 use crate::nat::Side;
 use crate::out::OutId;
 use crate::packet::{Fields, Fragment, Tuple};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rule::Changes;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::walk::Stage;
 use chains::{Hook, Menu};
 
-pub(super) use ahead::Ahead;
-pub(super) use alone::{forwarded, one, own, sent};
-pub(super) use columns::Kept;
+pub(super) use chunk_lookups::ChunkLookups;
+pub(super) use columns::AddressColumns;
 pub(super) use commit::commit;
 pub(crate) use guard::{Guard, Watcher};
 pub(crate) use memory::Memory;
-pub(super) use passage::Before;
-use passage::{CHUNK, Early};
-pub(crate) use passage::{Detoured, Met, Onward, Passage, Translation, View};
-pub use told::{Event, Logged};
-pub(crate) use told::{Note, Told};
+pub(super) use passage::PriorResults;
+pub(crate) use passage::{AcceptedRoute, Detoured, EarlyLookup, PacketView, Passage, Translation};
+use passage::{CHUNK, PreroutingResult};
+pub use rule_events::{Event, Logged};
+pub(crate) use rule_events::{RuleEvents, RuleRequest};
+pub(super) use single_packet::{forwarded, one, own, sent};
 pub(super) use vector::vector;
 
 impl<W: Watcher> Guard<'_, W> {
@@ -93,14 +94,14 @@ impl<W: Watcher> Guard<'_, W> {
     ///
     /// # Errors
     /// The packet's exit.
-    pub(crate) fn forwarded(&mut self, local: Option<Exit>) -> Result<Onward, Exit> {
+    pub(crate) fn forwarded(&mut self, local: Option<Exit>) -> Result<AcceptedRoute, Exit> {
         self.prerouting()?;
         let routed = match local {
             Some(exit) if self.passage.fields.tuple == self.passage.received => Err(exit),
             _ => self.route(),
         };
         let (hop, adjacency) = match routed {
-            Ok(onward) => onward,
+            Ok(accepted) => accepted,
             Err(exit) if exit.is_local() => {
                 if exit != Exit::Reveal {
                     self.admit(true)?;
@@ -124,11 +125,13 @@ impl<W: Watcher> Guard<'_, W> {
     pub(crate) fn sent(
         &mut self,
         routed: Result<(NextHopId, Adjacency), Exit>,
-    ) -> Result<Onward, Exit> {
+    ) -> Result<AcceptedRoute, Exit> {
         // Rules run once, with the egress interface of the route even if its neighbour is not
         // resolved yet.
         let routed = match routed {
-            Err(Exit::Punt(Why::Unresolved(hop))) => Ok((hop, self.cx.fib.adjacencies.read(hop))),
+            Err(Exit::Punt(PuntReason::Unresolved(hop))) => {
+                Ok((hop, self.cx.fib.adjacencies.read(hop)))
+            }
             routed => routed,
         };
         let egress = routed.map_or(InterfaceId::NONE, |(_, adjacency)| adjacency.egress);
@@ -168,19 +171,21 @@ impl<W: Watcher> Guard<'_, W> {
 
     /// Runs raw, connection tracking, mangle and dstnat.
     fn prerouting(&mut self) -> Result<(), Exit> {
-        match self.met {
-            Met::Unknown | Met::Found(_) => self.raw(Hook::Raw, InterfaceId::NONE)?,
-            Met::Untracked => self.passage.changes.untracked = true,
-            Met::Admitted(_) | Met::Tracked(_) | Met::Ended => {}
+        match self.lookup {
+            EarlyLookup::Unknown | EarlyLookup::Found(_) => {
+                self.raw(Hook::Raw, InterfaceId::NONE)?
+            }
+            EarlyLookup::Untracked => self.passage.changes.untracked = true,
+            EarlyLookup::Admitted(_) | EarlyLookup::Tracked(_) | EarlyLookup::Ended => {}
         }
         self.connect();
-        if let Some(Early { marks, changes }) = self.early {
+        if let Some(PreroutingResult { marks, changes }) = self.early {
             self.passage.marks = marks;
             self.passage.changes = Changes {
                 untracked: self.passage.changes.untracked,
                 ..changes
             };
-            return self.ask(Hook::Prerouting, Some(Menu::Mangle), InterfaceId::NONE);
+            return self.evaluate(Hook::Prerouting, Some(Menu::Mangle), InterfaceId::NONE);
         }
         self.hook(Hook::Prerouting, InterfaceId::NONE)?;
         self.keep_mark();
@@ -270,7 +275,7 @@ impl<W: Watcher> Guard<'_, W> {
         let ttl = self.passage.changes.ttl.unwrap_or(self.passage.fields.ttl);
         let exit = match (settings.forward, ttl) {
             (false, _) if ipv6 => Some(Exit::Drop(DropReason::ForwardingOff)),
-            (_, 0 | 1) => Some(Exit::Punt(Why::TtlExceeded)),
+            (_, 0 | 1) => Some(Exit::Punt(PuntReason::TtlExceeded)),
             (false, _) => Some(Exit::Drop(DropReason::ForwardingOff)),
             _ => None,
         };
@@ -286,7 +291,7 @@ impl<W: Watcher> Guard<'_, W> {
     }
 
     /// Checks the size, runs postrouting and confirms the connection.
-    fn leave(&mut self, hop: NextHopId, mut adjacency: Adjacency) -> Result<Onward, Exit> {
+    fn leave(&mut self, hop: NextHopId, mut adjacency: Adjacency) -> Result<AcceptedRoute, Exit> {
         let fit = self.fit(&adjacency)?;
         let came = self.cx.interfaces.get(self.view.ingress);
         let mtu = came.map_or(u32::MAX, |interface| interface.mtu);
@@ -301,18 +306,18 @@ impl<W: Watcher> Guard<'_, W> {
         self.confirm(adjacency.egress, hop)?;
         if let Some(out) = protects {
             (adjacency.out, adjacency.kind) = (out, Kind::Forward);
-            return Ok(Onward {
+            return Ok(AcceptedRoute {
                 hop,
                 adjacency,
                 fit: Fit::Whole,
             });
         }
         if adjacency.kind != Kind::Forward {
-            return Err(Exit::Punt(Why::Unresolved(hop)));
+            return Err(Exit::Punt(PuntReason::Unresolved(hop)));
         }
         self.watch
             .passed(Stage::Egress, || decide::sent_by(self.cx, &adjacency));
-        Ok(Onward {
+        Ok(AcceptedRoute {
             hop,
             adjacency,
             fit,
@@ -368,7 +373,7 @@ impl<W: Watcher> Guard<'_, W> {
                 self.view.offload.segmentation,
                 Segmentation::None | Segmentation::Fragments
             )
-            && matches!(fit, Err(Exit::Punt(Why::TooBig(_))))
+            && matches!(fit, Err(Exit::Punt(PuntReason::TooBig(_))))
         {
             fit = Ok(Fit::Fragments);
         }

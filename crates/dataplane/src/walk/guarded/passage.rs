@@ -11,7 +11,7 @@ use crate::walk::forward::Fit;
 
 /// A packet as received, before any decision.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
+pub(crate) struct PacketView<'a> {
     /// The packet from its network header on.
     pub(crate) packet: &'a [u8],
     pub(crate) offload: &'a Offload,
@@ -81,7 +81,7 @@ pub(crate) struct Translation {
 
 /// The route of an accepted packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Onward {
+pub(crate) struct AcceptedRoute {
     pub(crate) hop: NextHopId,
     pub(crate) adjacency: Adjacency,
     pub(crate) fit: Fit,
@@ -93,7 +93,7 @@ pub(super) const CHUNK: usize = rule::TOGETHER;
 
 /// The result of the early look-up of a packet's connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Met {
+pub(crate) enum EarlyLookup {
     /// There was no look-up.
     #[default]
     Unknown,
@@ -111,15 +111,15 @@ pub(crate) enum Met {
 
 /// Results of the passes over a chunk for a packet that the [`Guard`](super::Guard) decides about.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::walk) struct Before {
+pub(in crate::walk) struct PriorResults {
     /// The exit of a packet that pass 1 has found to be for this router.
     pub(in crate::walk) local: Option<Exit>,
-    pub(in crate::walk) met: Met,
+    pub(in crate::walk) lookup: EarlyLookup,
     /// The result of mangle's prerouting, if it was evaluated.
-    pub(super) early: Option<Early>,
+    pub(super) early: Option<PreroutingResult>,
 }
 
-impl Before {
+impl PriorResults {
     /// Returns the results of pass 1 alone.
     pub(in crate::walk) fn of(local: Option<Exit>) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl Before {
 
 /// Marks and changes by rules of mangle's prerouting.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::walk) struct Early {
+pub(in crate::walk) struct PreroutingResult {
     pub(super) marks: Marks,
     pub(super) changes: Changes,
 }

@@ -1,23 +1,23 @@
-//! `raw` for the short way: verdicts for groups of packets, and for single packets whose rules must
+//! `raw` for the short path: verdicts for groups of packets, and for single packets whose rules must
 //! be evaluated.
 
 use core::ops::Range;
 
 use super::CHUNK;
-use super::ahead::Ahead;
-use super::arrived::Arrived;
-use super::chains::{Known, Menu, waiting};
+use super::chains::{ConnectionFacts, Menu, plain_subject};
 use super::chunk::{Chunk, Passes};
-use super::plain::{Busy, Plain};
+use super::chunk_lookups::ChunkLookups;
+use super::plain_packets::{ActiveChain, PlainChains};
+use super::raw_packets::RawPackets;
 use crate::connection::Track;
 use crate::rule::{self, Ahead as Candidate, First, Marks, NOBODY, Quick};
 use crate::walk::Exit;
 
-impl<'a> Plain<'a> {
+impl<'a> PlainChains<'a> {
     /// Returns the chain of `raw` if its rules only accept, drop or exempt packets from tracking,
     /// without logging or other side effects.
     #[inline(always)]
-    pub(super) fn quiet_raw(&self) -> Option<Busy<'a>> {
+    pub(super) fn quiet_raw(&self) -> Option<ActiveChain<'a>> {
         self.raw.filter(|raw| !raw.table.tells)
     }
 
@@ -29,7 +29,7 @@ impl<'a> Plain<'a> {
 
     /// Looks up the candidate rules of `raw` for the packets of a chunk.
     #[inline(always)]
-    pub(super) fn look_up_raw(&self, arrived: &Arrived<'_>, firsts: &mut [First; CHUNK]) {
+    pub(super) fn look_up_raw(&self, arrived: &RawPackets<'_>, firsts: &mut [First; CHUNK]) {
         if let Some(raw) = self.raw {
             let len = arrived.frames.len().min(CHUNK);
             raw.table.ahead(raw.id, arrived, &mut firsts[..len]);
@@ -99,27 +99,27 @@ impl Passes<'_, '_> {
     /// # Errors
     /// The packet's exit.
     #[inline(never)]
-    pub(super) fn ask_raw<const IPV6: bool>(
+    pub(super) fn evaluate_raw<const IPV6: bool>(
         &mut self,
-        raw: Busy<'_>,
+        raw: ActiveChain<'_>,
         place: usize,
         chunk: &Chunk<'_>,
-        ahead: &mut Ahead,
+        lookups: &mut ChunkLookups,
     ) -> Result<bool, Exit> {
         let frame = &chunk.frames[place];
-        let first = Candidate::of(ahead.raw[usize::from(IPV6)][place]);
-        let (fields, track) = (&*ahead.fields(place, frame), Track::default());
-        let mut subject = waiting(self.cx, frame, fields, &track, Marks::default());
+        let first = Candidate::of(lookups.raw[usize::from(IPV6)][place]);
+        let (fields, track) = (&*lookups.fields(place, frame), Track::default());
+        let mut subject = plain_subject(self.cx, frame, fields, &track, Marks::default());
         let outlet = &mut *self.outlet;
-        let facts = Known {
+        let facts = ConnectionFacts {
             cx: self.cx,
             tracker: &outlet.memory.tracker,
             track: &track,
             received: &fields.tuple,
             bytes: fields.len,
         };
-        let (worker, told) = (&mut outlet.memory.rules, &mut outlet.told);
-        let verdict = first.run(raw.table, raw.id, &mut subject, &facts, worker, told);
+        let (worker, rule_events) = (&mut outlet.memory.rules, &mut outlet.rule_events);
+        let verdict = first.run(raw.table, raw.id, &mut subject, &facts, worker, rule_events);
         match Menu::Raw.exit(verdict) {
             Some(exit) => Err(exit),
             None => Ok(!subject.changes.untracked),

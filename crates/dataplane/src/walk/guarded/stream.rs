@@ -1,11 +1,11 @@
-//! Writes consecutive packets of a run to one next hop in one loop, if rules only count them.
+//! Writes consecutive packets of a batch to one next hop in one loop, if rules only count them.
 //! Checks shared by all packets are made once.
 
 use super::CHUNK;
 use super::chunk::Chunk;
-use super::fasttrack::Shape;
-use super::plain::{Firsts, Outcome, Plain, Verdict, keeps_to, write};
-use super::run::Run;
+use super::fasttrack::EgressHeader;
+use super::flow_batch::FlowBatch;
+use super::plain_packets::{FirstCandidates, Outcome, PlainChains, Verdict, keeps_to, write};
 use crate::counters::Traffic;
 use crate::rule::{First, Quick};
 use crate::walk::Memory;
@@ -13,17 +13,17 @@ use crate::walk::near::Next;
 
 /// The inputs of the loop.
 pub(super) struct Stream<'a> {
-    pub(super) plain: &'a Plain<'a>,
+    pub(super) plain: &'a PlainChains<'a>,
     pub(super) next: &'a Next,
-    pub(super) run: &'a Run,
-    pub(super) firsts: &'a Firsts,
+    pub(super) batch: &'a FlowBatch,
+    pub(super) firsts: &'a FirstCandidates,
     pub(super) memory: &'a Memory,
 }
 
 /// The packets that the loop has processed.
 #[derive(Default)]
 pub(super) struct Streamed {
-    /// Number of packets of the run.
+    /// Number of packets of the batch.
     pub(super) done: usize,
     /// Packets that leave, and their bytes without link headers.
     pub(super) sent: Traffic,
@@ -32,14 +32,14 @@ pub(super) struct Streamed {
 }
 
 impl Stream<'_> {
-    /// Returns true if one `filter` rule decides about the whole run and no other chain has rules.
+    /// Returns true if one `filter` rule decides about the whole batch and no other chain has rules.
     /// Always false behind a packet that ended an earlier loop.
     #[inline(always)]
     pub(super) fn alike(&self, from: usize) -> bool {
         if self.plain.mangle.is_some() {
             return false;
         }
-        let firsts = &self.firsts.filter[..self.run.len().min(CHUNK)];
+        let firsts = &self.firsts.filter[..self.batch.len().min(CHUNK)];
         let place = firsts.first().map_or(0, |first| first.place);
         let others = |others, first: &First| others | (first.place ^ place);
         from == 0 && firsts.iter().fold(0, others) == 0
@@ -48,14 +48,14 @@ impl Stream<'_> {
     /// Returns the end of the packets to the next hop.
     #[inline(always)]
     fn end(&self, from: usize) -> usize {
-        self.run.stretch(from).min(CHUNK)
+        self.batch.stretch(from).min(CHUNK)
     }
 
     /// Returns true if all packets to the next hop fit its link and none is translated.
     #[inline(always)]
     pub(super) fn is_simple(&self, from: usize) -> bool {
         let which = from..self.end(from);
-        self.run.is_simple(which, self.next.adjacency.mtu)
+        self.batch.is_simple(which, self.next.adjacency.mtu)
     }
 
     /// Writes untranslated packets with one common rule, from `from` on, up to the first frame that
@@ -70,9 +70,9 @@ impl Stream<'_> {
         let Quick::Accept(rule) = first else {
             return Streamed::default();
         };
-        let shape = Shape::of(&self.next.adjacency, IPV6);
+        let shape = EgressHeader::of(&self.next.adjacency, IPV6);
         let mut done = 0;
-        for (place, len) in self.run.simply(from..self.end(from)) {
+        for (place, len) in self.batch.simply(from..self.end(from)) {
             let place = usize::from(*place) % CHUNK;
             let (Some(frame), Some(out)) = (chunk.frames.get_mut(place), chunk.outs.get_mut(place))
             else {
@@ -84,7 +84,7 @@ impl Stream<'_> {
             *out = shape.out;
             done += 1;
         }
-        let lens = self.run.simply(from..from + done).map(|(_, len)| len);
+        let lens = self.batch.simply(from..from + done).map(|(_, len)| len);
         let sent = Traffic {
             packets: done as u64,
             bytes: lens.map(|len| u64::from(*len)).sum(),
@@ -101,21 +101,21 @@ impl Stream<'_> {
     /// `ALIKE`, one rule counts all packets at once.
     #[inline(always)]
     pub(super) fn write<const ALIKE: bool>(&self, from: usize, chunk: &mut Chunk<'_>) -> Streamed {
-        let (run, tracker) = (self.run, &self.memory.tracker);
+        let (batch, tracker) = (self.batch, &self.memory.tracker);
         let rules = &self.memory.rules;
-        let shape = Shape::of(&self.next.adjacency, run.is_ipv6());
+        let shape = EgressHeader::of(&self.next.adjacency, batch.is_ipv6());
         let mtu = self.next.adjacency.mtu;
         let mut streamed = Streamed::default();
         let first = self.plain.ends(&self.firsts.filter[from % CHUNK]);
         let mut counted = Traffic::default();
         for at in from..self.end(from) {
-            let waiting = run.get(at);
-            let (place, len) = (waiting.place, waiting.len);
+            let batched = batch.get(at);
+            let (place, len) = (batched.place, batched.len);
             let (Some(frame), Some(out)) = (chunk.frames.get_mut(place), chunk.outs.get_mut(place))
             else {
                 break;
             };
-            if len > mtu || !keeps_to(self.next, &waiting, tracker) {
+            if len > mtu || !keeps_to(self.next, &batched, tracker) {
                 break;
             }
             let sole = match ALIKE {
@@ -134,9 +134,9 @@ impl Stream<'_> {
             streamed.done += 1;
             counted.bytes += u64::from(len);
             if self.plain.keeps_marks {
-                frame.mark = self.plain.mark(self.firsts, at, run);
+                frame.mark = self.plain.mark(self.firsts, at, batch);
             }
-            match write(frame, &shape, &waiting, tracker) {
+            match write(frame, &shape, &batched, tracker) {
                 Outcome::Leaves(to) => *out = to,
                 Outcome::Ends(exit) => {
                     chunk.exits[place] = exit;

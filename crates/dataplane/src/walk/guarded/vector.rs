@@ -2,20 +2,20 @@
 //!
 //! Pass 1 is shared with the walk without firewall. Then each chunk is parsed, its connections are
 //! prefetched and looked up, and its packets are decided in order, because one packet may create
-//! the connection of the next. Packets of the short way are collected in a run, which ends before
+//! the connection of the next. Packets of the short path are collected in a batch, which ends before
 //! the next packet of another way.
 
 use frame::{Frame, VECTOR_FRAMES};
 use kernels::widest;
 
-use super::ahead::Ahead;
-use super::alone::{elsewhere, one};
 use super::chunk::{Chunk, Passes, Stop};
-use super::find::Find;
-use super::plain::{InRun, Outcome, Plain};
-use super::read::{Read, Seeing};
+use super::chunk_lookups::ChunkLookups;
+use super::connection_lookup::ConnectionLookup;
+use super::header_reader::{ColumnWriter, HeaderReader};
+use super::plain_packets::{BatchMember, Outcome, PlainChains};
+use super::single_packet::{elsewhere, one};
 use super::stream::Stream;
-use super::{Before, CHUNK, Met};
+use super::{CHUNK, EarlyLookup, PriorResults};
 use crate::connection::Tick;
 use crate::counters::Traffic;
 use crate::out::OutId;
@@ -25,8 +25,8 @@ use crate::walk::ingress::Entrance;
 use crate::walk::leave::Departed;
 use crate::walk::near::Near;
 use crate::walk::scratch::Scratch;
+use crate::walk::shortcut_installer::ShortcutInstaller;
 use crate::walk::tally::{CounterKey, Speed, Tally, received};
-use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit, bypass};
 
 /// Runs all passes but the last. Fills in `scratch.outs` and `scratch.entered.exits`.
@@ -41,7 +41,7 @@ pub(in crate::walk) fn vector(
         entered,
         outs,
         near,
-        ahead,
+        lookups,
         ..
     } = scratch;
     let mut passes = Passes::new(cx, entrance, near, outlet);
@@ -49,9 +49,9 @@ pub(in crate::walk) fn vector(
     let count = frames.len().min(VECTOR_FRAMES);
     for from in (0..count).step_by(CHUNK) {
         let places = from..count.min(from + CHUNK);
-        ahead.begin();
-        let mut seeing = Seeing {
-            ahead,
+        lookups.begin();
+        let mut writer = ColumnWriter {
+            lookups,
             tracker: &passes.outlet.memory.tracker,
             tracks: passes.tracks,
             reads: passes.reads,
@@ -63,16 +63,16 @@ pub(in crate::walk) fn vector(
             frames,
             places.clone(),
             entered,
-            &mut seeing,
+            &mut writer,
             counters,
         );
         let mut chunk = Chunk {
             frames: &mut frames[places.clone()],
-            lanes: &entered.lanes[places.clone()],
+            classes: &entered.classes[places.clone()],
             outs: &mut outs[places.clone()],
             exits: &mut entered.exits[places],
         };
-        passes.chunk(&mut chunk, ahead);
+        passes.chunk(&mut chunk, lookups);
     }
     entered.count(entrance, &passes.outlet.counters);
     passes.end();
@@ -86,8 +86,8 @@ impl<'a, 'o> Passes<'a, 'o> {
         outlet: &'o mut Outlet,
     ) -> Self {
         near.forget();
-        let (ingress, teacher) = (entrance.id, Teacher::of(cx, entrance, outlet));
-        // No interfaces are passed: the teacher checks those of each flow.
+        let (ingress, installer) = (entrance.id, ShortcutInstaller::of(cx, entrance, outlet));
+        // No interfaces are passed: the installer checks those of each flow.
         let is_free = |ipv6| {
             let mut reasons = bypass::keep_from_shortcuts(cx.snapshot, cx.interfaces, ipv6, &[]);
             reasons.next().is_none()
@@ -97,7 +97,7 @@ impl<'a, 'o> Passes<'a, 'o> {
                 .next()
                 .is_none()
         };
-        let plain = [Plain::of(cx, false), Plain::of(cx, true)];
+        let plain = [PlainChains::of(cx, false), PlainChains::of(cx, true)];
         Self {
             cx,
             plain,
@@ -107,7 +107,7 @@ impl<'a, 'o> Passes<'a, 'o> {
             now: Tick::of(cx.now),
             ingress,
             received: Traffic::default(),
-            teachers: [false, true].map(|ipv6| teacher.filter(|_| is_free(ipv6))),
+            installers: [false, true].map(|ipv6| installer.filter(|_| is_free(ipv6))),
             tally: Tally::new(cx),
             near,
             outlet,
@@ -125,93 +125,94 @@ impl<'a, 'o> Passes<'a, 'o> {
 }
 
 impl Passes<'_, '_> {
-    fn chunk(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
+    fn chunk(&mut self, chunk: &mut Chunk<'_>, lookups: &mut ChunkLookups) {
         chunk.outs.fill(OutId::NONE);
         let (tracker, tracks) = (&self.outlet.memory.tracker, self.tracks);
-        widest(Read {
+        widest(HeaderReader {
             frames: chunk.frames,
-            lanes: chunk.lanes,
-            ahead,
+            classes: chunk.classes,
+            lookups,
             tracker,
             tracks,
             reads: self.reads,
         });
         if tracks[0] | tracks[1] {
-            widest(Find {
+            widest(ConnectionLookup {
                 count: chunk.frames.len(),
-                ahead,
+                lookups,
                 tracker,
                 tracks,
                 fasttracks: self.fasttracks,
             });
         }
         for (plain, family) in self.plain.iter().zip(0..) {
-            if let Some(plain) = plain.filter(Plain::asks_raw) {
-                ahead.look_up_raw(self.cx, &plain, family, chunk.frames);
+            if let Some(plain) = plain.filter(PlainChains::asks_raw) {
+                lookups.look_up_raw(self.cx, &plain, family, chunk.frames);
             }
         }
         let (mut at, count) = (0, chunk.frames.len().min(CHUNK));
         while at < count {
-            match self.pass(&mut at, chunk, ahead) {
+            match self.pass(&mut at, chunk, lookups) {
                 Stop::End => break,
-                Stop::FastTrack if self.fasttrack(&mut at, chunk, ahead) => {}
-                Stop::FastTrack => self.alone(&mut at, None, Met::Unknown, chunk, ahead),
-                Stop::Alone(local, met) => self.alone(&mut at, local, met, chunk, ahead),
+                Stop::FastTrack if self.fasttrack(&mut at, chunk, lookups) => {}
+                Stop::FastTrack => self.alone(&mut at, None, EarlyLookup::Unknown, chunk, lookups),
+                Stop::Alone(local, lookup) => self.alone(&mut at, local, lookup, chunk, lookups),
             }
         }
-        self.finish(chunk, ahead);
+        self.finish(chunk, lookups);
     }
 
-    /// Finishes the run, then lets the guard decide about the next packet.
+    /// Finishes the batch, then lets the guard decide about the next packet.
     #[inline(never)]
     fn alone(
         &mut self,
         at: &mut usize,
         local: Option<Exit>,
-        met: Met,
+        lookup: EarlyLookup,
         chunk: &mut Chunk<'_>,
-        ahead: &mut Ahead,
+        lookups: &mut ChunkLookups,
     ) {
-        self.finish(chunk, ahead);
-        let before = Before {
+        self.finish(chunk, lookups);
+        let before = PriorResults {
             local,
-            met,
+            lookup,
             early: None,
         };
-        self.guard(*at, before, chunk, ahead);
+        self.guard(*at, before, chunk, lookups);
         *at += 1;
     }
 
-    /// Routes the packets of the run, evaluates their rules, and writes them.
+    /// Routes the packets of the batch, evaluates their rules, and writes them.
     #[inline(never)]
-    pub(super) fn finish(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
-        let (len, ipv6) = (ahead.run.len(), ahead.run.is_ipv6());
+    pub(super) fn finish(&mut self, chunk: &mut Chunk<'_>, lookups: &mut ChunkLookups) {
+        let (len, ipv6) = (lookups.batch.len(), lookups.batch.is_ipv6());
         let Some(plain) = self.plain[usize::from(ipv6)].filter(|_| len > 0) else {
             return;
         };
-        ahead.run.columns.classify(self.cx, len);
-        ahead.look_up_early(&plain);
-        self.ask_early(&plain, chunk, ahead);
+        lookups.batch.columns.classify(self.cx, len);
+        lookups.look_up_early(&plain);
+        self.evaluate_prerouting(&plain, chunk, lookups);
         let tracker = &self.outlet.memory.tracker;
-        ahead.look_up(&plain, self.cx, self.near, tracker);
+        lookups.look_up(&plain, self.cx, self.near, tracker);
         let mut at = 0;
         while at < len {
-            at += self.stream(at, chunk, ahead);
+            at += self.stream(at, chunk, lookups);
             if at >= len {
                 break;
             }
-            let waiting = ahead.run.get(at);
-            let place = waiting.place;
+            let batched = lookups.batch.get(at);
+            let place = batched.place;
             let frame = &mut chunk.frames[place];
             let received = received(frame);
-            let (fields, firsts, run) = ahead.asked(&waiting, frame, &self.outlet.memory.tracker);
-            let in_run = InRun {
+            let (fields, firsts, batch) =
+                lookups.with_fields(&batched, frame, &self.outlet.memory.tracker);
+            let member = BatchMember {
                 at,
-                waiting: &waiting,
+                batched: &batched,
                 firsts,
-                run,
+                batch,
             };
-            let left = plain.leave(self.cx, frame, fields, &in_run, self.near, self.outlet);
+            let left = plain.leave(self.cx, frame, fields, &member, self.near, self.outlet);
             match left {
                 Outcome::Leaves(out) => {
                     let counters = &self.outlet.counters;
@@ -220,34 +221,37 @@ impl Passes<'_, '_> {
                     chunk.outs[place] = out;
                 }
                 Outcome::Ends(exit) => chunk.exits[place] = exit,
-                Outcome::Guard(met) => {
+                Outcome::Guard(lookup) => {
                     // The marks of an ended connection do not apply to the new one.
-                    let early = ahead.run.early(at).filter(|_| !matches!(met, Met::Ended));
-                    let before = Before {
+                    let early = lookups
+                        .batch
+                        .early(at)
+                        .filter(|_| !matches!(lookup, EarlyLookup::Ended));
+                    let before = PriorResults {
                         local: None,
-                        met,
+                        lookup,
                         early: early.copied(),
                     };
-                    self.guard(place, before, chunk, ahead);
+                    self.guard(place, before, chunk, lookups);
                 }
             }
             at += 1;
         }
-        if let Some(teacher) = self.teachers[usize::from(ipv6)] {
-            self.teach_run(&teacher, &plain, chunk, ahead);
+        if let Some(installer) = self.installers[usize::from(ipv6)] {
+            self.install_batch(&installer, &plain, chunk, lookups);
         }
-        ahead.run.clear();
+        lookups.batch.clear();
     }
 
-    /// Writes consecutive packets of the run to one next hop, if rules only count them. Returns the
+    /// Writes consecutive packets of the batch to one next hop, if rules only count them. Returns the
     /// number of packets processed.
     #[inline(never)]
-    fn stream(&mut self, from: usize, chunk: &mut Chunk<'_>, ahead: &Ahead) -> usize {
-        let (run, ipv6) = (&ahead.run, ahead.run.is_ipv6());
+    fn stream(&mut self, from: usize, chunk: &mut Chunk<'_>, lookups: &ChunkLookups) -> usize {
+        let (batch, ipv6) = (&lookups.batch, lookups.batch.is_ipv6());
         let Some(plain) = &self.plain[usize::from(ipv6)] else {
             return 0;
         };
-        let (hop, ingress) = run.between(from);
+        let (hop, ingress) = batch.between(from);
         let next = self.near.get(self.cx, hop);
         let egress = next.adjacency.egress;
         if !next.simple | (egress == ingress) | !self.tally.is_guarded(ipv6) {
@@ -256,8 +260,8 @@ impl Passes<'_, '_> {
         let stream = Stream {
             plain,
             next,
-            run,
-            firsts: &ahead.firsts,
+            batch,
+            firsts: &lookups.firsts,
             memory: &self.outlet.memory,
         };
         let streamed = match (stream.alike(from), stream.is_simple(from), ipv6) {
@@ -280,17 +284,25 @@ impl Passes<'_, '_> {
 
     /// Lets the guard decide about one packet.
     #[inline(never)]
-    fn guard(&mut self, at: usize, mut before: Before, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
+    fn guard(
+        &mut self,
+        at: usize,
+        mut before: PriorResults,
+        chunk: &mut Chunk<'_>,
+        lookups: &mut ChunkLookups,
+    ) {
         let frame = &mut chunk.frames[at];
-        let fields = &*ahead.fields(at, frame);
+        let fields = &*lookups.fields(at, frame);
         let tracker = &self.outlet.memory.tracker;
-        if matches!(before.met, Met::Unknown) && self.tracks[usize::from(fields.tuple.ipv6)] {
+        if matches!(before.lookup, EarlyLookup::Unknown)
+            && self.tracks[usize::from(fields.tuple.ipv6)]
+        {
             let found = tracker.lookup(&fields.tuple);
             if let Some(worker) = elsewhere(self.cx, found, fields, frame, self.outlet) {
                 chunk.exits[at] = Exit::HandOver(worker);
                 return;
             }
-            before.met = Met::Found(found);
+            before.lookup = EarlyLookup::Found(found);
         }
         match one(self.cx, frame, fields, before, &mut self.tally, self.outlet) {
             Ok(Departed::Whole(out)) => chunk.outs[at] = out,

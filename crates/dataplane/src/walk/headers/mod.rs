@@ -8,9 +8,9 @@ mod ipv6;
 use frame::Frame;
 use kernels::Lanes;
 
-use super::entered::Key;
-use super::guarded::Kept;
+use super::guarded::AddressColumns;
 use super::ingress::ETHERNET;
+use super::pass1_results::DestinationKey;
 use crate::interface::{Interface, OwnAddresses};
 use crate::snapshot::Snapshot;
 
@@ -29,7 +29,7 @@ pub(super) trait Headers: Sized {
     /// header.
     const DATAGRAM: u32;
     const SEGMENT: u32;
-    type Address: Key + Kept;
+    type Address: DestinationKey + AddressColumns;
 
     /// Returns true if loading this frame and its successors together is likely to pay.
     fn suit(frame: &Frame) -> bool;

@@ -9,7 +9,7 @@ use wire::Mac;
 
 use super::firewall::hits;
 use crate::bridge::Rules;
-use crate::bridge::sheet::{Between, CHUNK, Sheet};
+use crate::bridge::frame_columns::{CHUNK, FrameColumns, PortPair};
 use crate::drop::DropReason;
 use crate::firewall::{Firewall, bridge_nat, filter};
 use crate::interface::Interface;
@@ -20,11 +20,11 @@ use crate::rule::{
 };
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, class_of, ethernet};
 use crate::walk::Context;
-use crate::walk::guarded::bridged::{Asked, Fate, Fates, Hook};
+use crate::walk::guarded::bridged::{FrameVerdict, FrameVerdicts, Hook, HookInput};
 
 const BRIDGE: InterfaceId = InterfaceId(9);
 const BRIDGE_MAC: Mac = Mac([2, 0, 0, 0, 0, 9]);
-const THROUGH: Between = Between {
+const THROUGH: PortPair = PortPair {
     ingress: ETHER1,
     egress: ETHER2,
 };
@@ -101,18 +101,23 @@ fn question() -> Vec<u8> {
 }
 
 /// Evaluates the rules for frames, together or one by one. Returns the results and the frames.
-fn asked(rig: &mut Rig, hook: Hook, frames: &[Vec<u8>], together: bool) -> (Fates, Vec<Vec<u8>>) {
-    let ways = vec![THROUGH; frames.len()];
-    asked_on(rig, hook, frames, &ways, together)
-}
-
-fn asked_on(
+fn evaluate(
     rig: &mut Rig,
     hook: Hook,
     frames: &[Vec<u8>],
-    ways: &[Between],
     together: bool,
-) -> (Fates, Vec<Vec<u8>>) {
+) -> (FrameVerdicts, Vec<Vec<u8>>) {
+    let ports = vec![THROUGH; frames.len()];
+    evaluate_on(rig, hook, frames, &ports, together)
+}
+
+fn evaluate_on(
+    rig: &mut Rig,
+    hook: Hook,
+    frames: &[Vec<u8>],
+    ports: &[PortPair],
+    together: bool,
+) -> (FrameVerdicts, Vec<Vec<u8>>) {
     let cx = Context {
         snapshot: &rig.snapshot,
         interfaces: &rig.interfaces,
@@ -124,27 +129,27 @@ fn asked_on(
     let rules = Rules::of(&cx, BRIDGE).expect("rules");
     let frame = |bytes: &Vec<u8>| rig.pool.alloc_from(bytes).expect("room");
     let mut frames: Vec<Frame> = frames.iter().map(frame).collect();
-    let mut fates = Fates::default();
+    let mut verdicts = FrameVerdicts::default();
     if together {
-        let mut asked = Asked {
+        let mut input = HookInput {
             frames: &mut frames,
-            ways,
+            ports,
             which: u64::MAX,
         };
-        fates = rules.ask(&cx, hook, &mut asked, &mut Sheet::new(), outlet);
+        verdicts = rules.evaluate_chunk(&cx, hook, &mut input, &mut FrameColumns::new(), outlet);
     } else {
-        for (at, (frame, way)) in frames.iter_mut().zip(ways).enumerate() {
-            match rules.ask_one(&cx, hook, frame, *way, outlet) {
-                Fate::GoesOn => {}
-                Fate::Drop(DropReason::ArpMalformed) => fates.malformed |= 1 << at,
-                Fate::Drop(_) => fates.dropped |= 1 << at,
-                Fate::Answers => fates.answers |= 1 << at,
+        for (at, (frame, pair)) in frames.iter_mut().zip(ports).enumerate() {
+            match rules.evaluate_one(&cx, hook, frame, *pair, outlet) {
+                FrameVerdict::GoesOn => {}
+                FrameVerdict::Drop(DropReason::ArpMalformed) => verdicts.malformed |= 1 << at,
+                FrameVerdict::Drop(_) => verdicts.dropped |= 1 << at,
+                FrameVerdict::Answers => verdicts.answers |= 1 << at,
             }
         }
     }
     let after = frames.iter().map(|frame| frame.bytes().to_vec()).collect();
     frames.into_iter().for_each(|frame| rig.pool.free(frame));
-    (fates, after)
+    (verdicts, after)
 }
 
 #[test]
@@ -157,9 +162,9 @@ fn a_chain_looks_at_the_frames_of_its_hook_alone() {
     ] {
         let mut rig = filtered(chain, vec![rule(3)]);
         for other in [Hook::Input, Hook::Forward, Hook::Output, Hook::Srcnat] {
-            let (fates, _) = asked(&mut rig, other, &[udp(1, 2), udp(2, 1)], true);
+            let (verdicts, _) = evaluate(&mut rig, other, &[udp(1, 2), udp(2, 1)], true);
             assert_eq!(
-                fates.dropped,
+                verdicts.dropped,
                 u64::from(other == hook),
                 "{hook:?} {other:?}"
             );
@@ -184,9 +189,9 @@ fn rules_pass_jump_return_and_count() {
     let mut rig = rig(Vec::new(), rules);
     let frames = [udp(1, 2), udp(1, 3), udp(2, 3), udp(2, 4)];
 
-    let (fates, after) = asked(&mut rig, Hook::Forward, &frames, true);
+    let (verdicts, after) = evaluate(&mut rig, Hook::Forward, &frames, true);
 
-    assert_eq!((fates.dropped, fates.ended()), (0b0110, 0b0110));
+    assert_eq!((verdicts.dropped, verdicts.ended()), (0b0110, 0b0110));
     assert_eq!(after, frames);
     let packets = [1, 2, 3, 4, 5].map(|rule| hits(&rig, rule).0);
     assert_eq!(packets, [2, 3, 1, 1, 1]);
@@ -199,11 +204,11 @@ fn link_addresses_are_changed_before_and_behind_the_decision() {
     let mut redirect = translated(bridge_nat::DSTNAT, to(Readdress::Redirect));
     let mut src = translated(bridge_nat::SRCNAT, to(Readdress::Source(mac(8))));
 
-    let (_, after) = asked(&mut dst, Hook::Dstnat, &[udp(1, 2), udp(3, 2)], true);
+    let (_, after) = evaluate(&mut dst, Hook::Dstnat, &[udp(1, 2), udp(3, 2)], true);
     assert_eq!(after, [udp(1, 7), udp(3, 2)]);
-    let (_, after) = asked(&mut redirect, Hook::Dstnat, &[udp(1, 2)], true);
+    let (_, after) = evaluate(&mut redirect, Hook::Dstnat, &[udp(1, 2)], true);
     assert_eq!(after, [udp(1, 9)]);
-    let (_, after) = asked(&mut src, Hook::Srcnat, &[udp(1, 2)], true);
+    let (_, after) = evaluate(&mut src, Hook::Srcnat, &[udp(1, 2)], true);
     assert_eq!(after, [udp(8, 2)]);
 }
 
@@ -216,9 +221,12 @@ fn questions_for_an_address_are_answered_in_the_place_of_who_has_it() {
     let mut cut = question();
     cut.truncate(30);
 
-    let (fates, after) = asked(&mut rig, Hook::Dstnat, &[question(), udp(1, 2), cut], true);
+    let (verdicts, after) = evaluate(&mut rig, Hook::Dstnat, &[question(), udp(1, 2), cut], true);
 
-    assert_eq!((fates.answers, fates.malformed, fates.dropped), (1, 4, 0));
+    assert_eq!(
+        (verdicts.answers, verdicts.malformed, verdicts.dropped),
+        (1, 4, 0)
+    );
     let mut body = vec![0, 1, 8, 0, 6, 4, 0, 2];
     body.extend([
         2, 0, 0, 0, 0, 0x77, 10, 0, 0, 7, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1,
@@ -239,9 +247,9 @@ fn marks_and_priorities_travel_with_the_frame() {
     ];
     let mut rig = filtered(filter::FORWARD, rules);
 
-    let (fates, after) = asked(&mut rig, Hook::Forward, &[tagged.clone()], true);
+    let (verdicts, after) = evaluate(&mut rig, Hook::Forward, &[tagged.clone()], true);
 
-    assert_eq!(fates.dropped, 1);
+    assert_eq!(verdicts.dropped, 1);
     tagged[14] = 5 << 5;
     assert_eq!(after, [tagged]);
 }
@@ -253,9 +261,9 @@ fn no_rule_keeps_messages_of_the_spanning_tree_from_it() {
     bpdu.resize(60, 0);
     let mut rig = filtered(filter::INPUT, vec![Rule::new(1, Vec::new(), Action::Drop)]);
 
-    let (fates, _) = asked(&mut rig, Hook::Input, &[bpdu, udp(1, 9)], true);
+    let (verdicts, _) = evaluate(&mut rig, Hook::Input, &[bpdu, udp(1, 9)], true);
 
-    assert_eq!(fates.dropped, 0b10);
+    assert_eq!(verdicts.dropped, 0b10);
     assert_eq!(hits(&rig, 1).0, 2);
 }
 
@@ -308,7 +316,7 @@ fn rules(most: usize, from: u32) -> impl Strategy<Value = Vec<Rule>> {
     })
 }
 
-fn drawn() -> impl Strategy<Value = (Vec<u8>, Between)> {
+fn drawn() -> impl Strategy<Value = (Vec<u8>, PortPair)> {
     let ends = (0_u8..5, 0_u8..5, 0_u8..7, 0_u32..3, 0_u32..3);
     let ip = (0_u32..4, 0_u16..3, 0_u16..4, 0_usize..70);
     (ends, ip).prop_map(|((from, to, kind, ingress, egress), ip)| {
@@ -333,11 +341,11 @@ fn drawn() -> impl Strategy<Value = (Vec<u8>, Between)> {
             3 => frame.truncate(14 + ip.3.min(frame.len() - 14)),
             _ => {}
         }
-        let way = Between {
+        let pair = PortPair {
             ingress: InterfaceId(ingress),
             egress: InterfaceId(egress),
         };
-        (frame, way)
+        (frame, pair)
     })
 }
 
@@ -350,7 +358,7 @@ proptest! {
         second in rules(5, 100),
         drawn in vec(drawn(), 1..=CHUNK),
     ) {
-        let (frames, ways): (Vec<_>, Vec<_>) = drawn.into_iter().unzip();
+        let (frames, ports): (Vec<_>, Vec<_>) = drawn.into_iter().unzip();
         let ask = |together| {
             let rules = vec![
                 // At least one rule exists.
@@ -359,9 +367,9 @@ proptest! {
                 (ChainId(3), second.clone()),
             ];
             let mut rig = rig(Vec::new(), rules);
-            let asked = asked_on(&mut rig, Hook::Forward, &frames, &ways, together);
+            let input = evaluate_on(&mut rig, Hook::Forward, &frames, &ports, together);
             let hits: Vec<_> = (1..200).map(|rule| hits(&rig, rule)).collect();
-            (asked, hits)
+            (input, hits)
         };
 
         prop_assert_eq!(ask(true), ask(false));

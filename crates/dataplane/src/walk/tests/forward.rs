@@ -2,7 +2,7 @@
 
 use super::{forwarded4, ip4, rig, with_options};
 use crate::out::OutId;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::snapshot::SlowReason;
 use crate::table::{Adjacency, Kind};
 use crate::testing::{
@@ -151,7 +151,10 @@ fn a_packet_that_goes_back_where_it_came_from_is_told_of_once_per_vector() {
     assert_eq!(rig.sent(0).len(), 2);
     assert_eq!(
         rig.punts(),
-        [(Why::Redirect(rig.gateway), udp.frame()[..128].to_vec())]
+        [(
+            PuntReason::Redirect(rig.gateway),
+            udp.frame()[..128].to_vec()
+        )]
     );
 }
 
@@ -174,7 +177,10 @@ fn a_packet_that_will_go_back_is_told_of_though_its_neighbour_is_not_known() {
     }
 
     let told: Vec<_> = rig.punts().into_iter().map(|(why, _)| why).collect();
-    let (back, waits) = (Why::Redirect(rig.gateway), Why::Unresolved(rig.gateway));
+    let (back, waits) = (
+        PuntReason::Redirect(rig.gateway),
+        PuntReason::Unresolved(rig.gateway),
+    );
     // Only packets from the first interface leave by their ingress interface.
     assert_eq!(told, [back, waits, waits, waits, waits]);
 }

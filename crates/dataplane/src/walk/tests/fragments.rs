@@ -13,7 +13,7 @@ use super::firewall::{MASQUERADE, client, filtered, hits, table, tracked, transl
 use super::{gateway4, rig};
 use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, nat, raw};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rings::Command;
 use crate::rule::{Action, Match, Rule};
 use crate::table::{Adjacency, NextHopId};
@@ -258,7 +258,7 @@ fn they_leave_no_longer_than_they_came_nor_than_the_link_takes() {
             Err(link) => {
                 assert_eq!(sent.len(), 0);
                 let punts = rig.punts();
-                assert!(matches!(punts[..], [(Why::TooBig(mtu), _)] if mtu == link));
+                assert!(matches!(punts[..], [(PuntReason::TooBig(mtu), _)] if mtu == link));
                 assert_eq!(rig.drops(), [(DropReason::TooBig, 1)]);
             }
         }
@@ -555,7 +555,7 @@ fn a_datagram_that_waits_for_its_neighbour_leaves_in_fragments_afterwards() {
         .punts
         .pop()
         .expect("it asks for the neighbour");
-    assert_eq!(punt.why, Why::Unresolved(hop));
+    assert_eq!(punt.why, PuntReason::Unresolved(hop));
     let mut found = gateway();
     found.header[..12].copy_from_slice(&GATEWAY);
     found.header[12..14].copy_from_slice(&[0x08, 0x00]);
@@ -681,7 +681,10 @@ fn the_sender_of_ipv6_fragments_that_do_not_fit_is_told() {
 
     assert_eq!(sent.len(), 0);
     let punts = rig.punts();
-    assert!(matches!(punts[..], [(Why::TooBig(1_400), _)]), "{punts:?}");
+    assert!(
+        matches!(punts[..], [(PuntReason::TooBig(1_400), _)]),
+        "{punts:?}"
+    );
 }
 
 #[test]

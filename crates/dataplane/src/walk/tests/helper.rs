@@ -10,7 +10,7 @@ use crate::connection::Helper;
 use crate::drop::DropReason;
 use crate::firewall::{filter, nat};
 use crate::nat::{Action as NatAction, Addresses, Ports, Side, Target};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rule::Match;
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, MAC, ethernet, gateway, seal};
@@ -343,7 +343,7 @@ fn what_grows_beyond_its_link_is_sent_in_parts_or_its_sender_is_told() {
 
     assert_eq!(world.out(&packet), None);
     let punts = world.rig.punts();
-    let [(Why::TooBig(mtu), told)] = &punts[..] else {
+    let [(PuntReason::TooBig(mtu), told)] = &punts[..] else {
         panic!("{punts:?}")
     };
     // Four addresses in text form.

@@ -7,7 +7,7 @@ use frame::Offload;
 use super::{rig, udp4};
 use crate::drop::DropReason;
 use crate::interface::Own6;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rings::Command;
 use crate::snapshot::Role;
 use crate::table::NextHopId;
@@ -40,7 +40,7 @@ fn what_is_for_the_router_goes_to_control_or_to_the_mirror() {
     let icmp = Udp4 { protocol: 1, ..udp };
 
     rig.pass(udp.frame());
-    assert_eq!(rig.punts(), [(Why::Local, udp.frame())]);
+    assert_eq!(rig.punts(), [(PuntReason::Local, udp.frame())]);
 
     rig.interface(ETHER1).mirror = Some(MIRROR);
     rig.publish();
@@ -98,7 +98,7 @@ fn a_resolved_packet_is_walked_again_and_its_own_packets_are_routed() {
     rig.arrive(frame);
     rig.settle();
     let punt = rig.remotes[0].punts.pop().expect("an unresolved packet");
-    let Why::Unresolved(hop) = punt.why else {
+    let PuntReason::Unresolved(hop) = punt.why else {
         panic!("{:?}", punt.why);
     };
     let mut resolved = gateway();

@@ -4,7 +4,7 @@ use frame::{Offload, Segmentation};
 
 use super::{ip4, rig};
 use crate::drop::DropReason;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::testing::{ETHER2, GATEWAY, Udp4, seal, sum};
 
 #[test]
@@ -39,7 +39,7 @@ fn a_merged_segment_is_measured_by_its_segments() {
 
     rig.arrive_unfinished(0, ip4(&tcp), merged(1461));
     rig.settle();
-    assert_eq!(rig.punts()[0].0, Why::TooBig(1500));
+    assert_eq!(rig.punts()[0].0, PuntReason::TooBig(1500));
 }
 
 #[test]

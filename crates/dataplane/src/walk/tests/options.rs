@@ -4,7 +4,7 @@ use frame::Offload;
 
 use super::{forwarded4, ip4, rig, with_options};
 use crate::drop::DropReason;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::snapshot::SlowReason;
 use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, seal};
 /// 10.0.2.1, the router's address on `ether2`.
@@ -87,7 +87,10 @@ fn options_without_room_are_told_about_as_they_came() {
         let frame = ip4(&with_options(options));
 
         assert_eq!(rig.pass(frame.clone()), [[]; 0] as [[u8; 0]; 0]);
-        assert_eq!(rig.punts(), [(Why::ParameterProblem(pointer), frame)]);
+        assert_eq!(
+            rig.punts(),
+            [(PuntReason::ParameterProblem(pointer), frame)]
+        );
     }
     assert_eq!(rig.drops(), [(DropReason::Ipv4Options, 3)]);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ip6, rig, with_options6};
 use crate::drop::DropReason;
 use crate::firewall::Firewall;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::snapshot::SlowReason;
 use crate::testing::{GATEWAY, Rig, Udp6, gateway};
 
@@ -115,7 +115,7 @@ fn who_wants_to_be_told_of_an_unknown_option_is_told_where_it_is() {
             let frame = ip6(&super::hop_by_hop(udp.packet(), options));
 
             assert_eq!(rig.pass(frame.clone()), [[]; 0] as [[u8; 0]; 0]);
-            assert_eq!(rig.punts(), [(Why::UnknownOption(pointer), frame)]);
+            assert_eq!(rig.punts(), [(PuntReason::UnknownOption(pointer), frame)]);
         }
     }
     assert_eq!(rig.drops(), [(DropReason::Ipv6UnknownOption, 8)]);
@@ -138,7 +138,7 @@ fn of_packets_to_groups_only_who_insists_is_told() {
     };
     let dropped = vec![(DropReason::Ipv6UnknownOption, 1)];
 
-    let insists = Some(Why::UnknownOption(42));
+    let insists = Some(PuntReason::UnknownOption(42));
     assert_eq!(arriving(0x9e), (insists, dropped.clone()));
     assert_eq!(arriving(0xde), (None, dropped.clone()));
     assert_eq!(arriving(0x5e), (None, dropped));

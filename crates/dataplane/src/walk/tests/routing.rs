@@ -6,7 +6,7 @@ use crate::drop::DropReason;
 use crate::firewall::nat;
 use crate::nat::{Action as Nat, Addresses, Side, Target};
 use crate::out::OutId;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction, SlowReason};
 use crate::table::{Adjacency, Kind};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
@@ -84,7 +84,7 @@ fn rules_choose_the_table() {
 
     let mut rig = with_rules(vec![rule(RuleAction::Unreachable, 0)]);
     rig.pass(inside());
-    assert_eq!(rig.punts()[0].0, Why::Unreachable);
+    assert_eq!(rig.punts()[0].0, PuntReason::Unreachable);
 
     let mut rig = with_rules(vec![rule(RuleAction::Drop, 0)]);
     rig.pass(inside());
@@ -104,7 +104,7 @@ fn no_rule_leads_away_what_is_for_this_router() {
 
         rig.pass(local.clone());
 
-        assert_eq!(rig.punts(), [(Why::Local, local)]);
+        assert_eq!(rig.punts(), [(PuntReason::Local, local)]);
     }
 }
 
@@ -262,7 +262,10 @@ fn a_packet_that_ends_here_waits_for_no_neighbour() {
         assert!(rig.pass(frame(ttl)).is_empty());
     }
     let punts: Vec<_> = rig.punts().into_iter().map(|punt| punt.0).collect();
-    assert_eq!(punts, [Why::Unresolved(glean), Why::TtlExceeded]);
+    assert_eq!(
+        punts,
+        [PuntReason::Unresolved(glean), PuntReason::TtlExceeded]
+    );
 
     rig.snapshot.ipv4.forward = false;
     rig.publish();

@@ -257,7 +257,7 @@ fn fragments_of_what_may_be_a_services_go_to_control_which_makes_them_whole() {
     };
     register(&mut rig, &[Service::new("dhcp-server", [port], RATE)]);
     rig.pass(piece.frame());
-    assert_eq!(rig.punts(), [(crate::Why::Local, piece.frame())]);
+    assert_eq!(rig.punts(), [(crate::PuntReason::Local, piece.frame())]);
 }
 
 #[test]

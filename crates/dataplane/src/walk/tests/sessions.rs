@@ -10,7 +10,7 @@ use super::{forwarded4, rig};
 use crate::drop::DropReason;
 use crate::interface::{Details, Interface, Session};
 use crate::out::OutId;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::service::{Carried, Match, Service, ServiceId};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, MAC, RATE, Rig, Udp4, Udp6, VLAN10, ethernet, gateway, heard};
@@ -171,7 +171,7 @@ fn packets_of_ipv6_are_forwarded_and_those_of_the_router_punted_as_the_sessions(
     let [(why, bytes)] = &rig.punts()[..] else {
         panic!("one packet was to be punted");
     };
-    assert_eq!(*why, Why::TtlExceeded);
+    assert_eq!(*why, PuntReason::TtlExceeded);
     assert_eq!(bytes[14..], ttl.packet());
 }
 

@@ -9,7 +9,7 @@ use crate::firewall::filter;
 use crate::interface::Tag;
 use crate::rule::{Action, Rule, Sniff};
 use crate::snapshot::SlowReason;
-use crate::tap::{By, Direction, Tapped};
+use crate::tap::{Direction, TapOrigin, Tapped};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, VLAN10};
 use crate::walk::Stage;
 use crate::walk::bypass::{WalkReason, keep_from_fasttrack, keep_from_shortcuts};
@@ -21,7 +21,7 @@ const OUT: Direction = Direction::Transmitted;
 fn copies(rig: &mut Rig) -> Vec<(InterfaceId, Direction, Vec<u8>)> {
     let mut copies = Vec::new();
     while let Ok(Tapped { frame, by, .. }) = rig.remotes[0].taps.pop() {
-        let By::Interface {
+        let TapOrigin::Interface {
             id,
             direction,
             stage,
@@ -141,7 +141,7 @@ fn a_rule_that_sends_copies_away_takes_the_same_ring() {
     assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
 
     let tapped = rig.remotes[0].taps.pop().expect("a copy");
-    assert_eq!(tapped.by, By::Rule(how));
+    assert_eq!(tapped.by, TapOrigin::Rule(how));
     assert_eq!(tapped.frame.bytes(), Udp4::default().frame());
     rig.pool.free(tapped.frame);
     assert_eq!(rig.punts(), []);

@@ -13,7 +13,7 @@ use crate::table::{Adjacency, NextHopId};
 use crate::testing::{
     ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, VLAN10, arp, class_of, ethernet, gateway, seal,
 };
-use crate::{DropReason, Why};
+use crate::{DropReason, PuntReason};
 
 /// The chains with rules.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ enum Asked {
 struct Ended {
     sent: [Vec<Vec<u8>>; 2],
     drops: Vec<(DropReason, u64)>,
-    punts: Vec<(Why, Vec<u8>)>,
+    punts: Vec<(PuntReason, Vec<u8>)>,
     hits: [(u64, u64); 12],
     came: [u64; 3],
 }

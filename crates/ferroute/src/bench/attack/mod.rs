@@ -63,7 +63,7 @@ pub(super) fn run(attack: &Attack) -> Result<(), String> {
     let mut world = World::new()?;
     let asked = |kind: &&AttackKind| attack.attacks.is_empty() || attack.attacks.contains(kind);
     for kind in AttackKind::ALL.iter().filter(asked) {
-        let report = Run::begin(&mut world, *kind, via, attack)?.measure()?;
+        let report = AttackRun::begin(&mut world, *kind, via, attack)?.measure()?;
         let _ = output::line(match attack.json {
             true => report.to_json(),
             false => report.to_text(),
@@ -73,7 +73,7 @@ pub(super) fn run(attack: &Attack) -> Result<(), String> {
 }
 
 /// One attack on one router.
-struct Run<'a> {
+struct AttackRun<'a> {
     world: &'a mut World,
     router: Router,
     kind: AttackKind,
@@ -86,7 +86,7 @@ struct Run<'a> {
     memory_peak: u64,
 }
 
-impl<'a> Run<'a> {
+impl<'a> AttackRun<'a> {
     fn begin(
         world: &'a mut World,
         kind: AttackKind,

@@ -11,7 +11,7 @@ mod sniffer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dataplane::tap::{By, Direction, Tapped};
+use dataplane::tap::{Direction, TapOrigin, Tapped};
 use frame::InterfaceId;
 use machine::Instant;
 use menu::{Reason, Row, Value};
@@ -111,7 +111,7 @@ impl Control {
     /// Passes the copy of an interface's frame to all instruments on that interface.
     pub(super) fn see_copy(&mut self, tapped: &Tapped, cpu: u16) {
         let Tapped { frame, len, at, by } = tapped;
-        let By::Interface { id, direction, .. } = *by else {
+        let TapOrigin::Interface { id, direction, .. } = *by else {
             return;
         };
         let sent = direction == Direction::Transmitted;

@@ -16,7 +16,7 @@ use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::encap::between::Heard;
+use dataplane::encap::between::KeepaliveCounter;
 use frame::InterfaceId;
 use machine::Instant;
 use menu::{Changes, Id, Item, Menu, Row, Value};
@@ -56,7 +56,7 @@ struct Tunnel {
     remote: Option<IpAddr>,
     /// MTU of the path; keeps the last known value while no route leads to the remote end.
     path_mtu: u32,
-    heard: Heard,
+    heard: KeepaliveCounter,
     watch: Option<Watch>,
     /// The interface as last announced.
     announced: Option<Interface>,
@@ -101,7 +101,7 @@ impl Tunnel {
         if core::mem::replace(&mut self.remote, remote) == remote {
             return;
         }
-        self.heard = Heard::default();
+        self.heard = KeepaliveCounter::default();
         if let Some(watch) = &mut self.watch
             && watch.restart()
         {
@@ -149,7 +149,7 @@ impl Tunnels {
             .is_some_and(|before| before.remote == remote);
         let kept = before.as_ref().filter(|_| is_same_end);
         let kept = kept.map(|before| (before.heard.clone(), before.path_mtu));
-        let (heard, path_mtu) = kept.unwrap_or((Heard::default(), USUAL_MTU));
+        let (heard, path_mtu) = kept.unwrap_or((KeepaliveCounter::default(), USUAL_MTU));
         let mut tunnel = Tunnel {
             watch: Watch::read(item)
                 .filter(|_| !settings.is_disabled() && settings.has_keepalives()),

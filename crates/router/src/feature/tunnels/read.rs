@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use dataplane::encap::between::{Between, Carries, Heard};
+use dataplane::encap::between::{Between, Carries, KeepaliveCounter};
 use frame::InterfaceId;
 use menu::{Item, Value};
 use wire::Mac;
@@ -128,7 +128,12 @@ impl Settings {
 
     /// Returns the interface towards `remote` over a path with this MTU. The interface is idle
     /// while the remote end is unknown.
-    pub(super) fn interface(&self, remote: Option<IpAddr>, path: u32, heard: &Heard) -> Interface {
+    pub(super) fn interface(
+        &self,
+        remote: Option<IpAddr>,
+        path: u32,
+        heard: &KeepaliveCounter,
+    ) -> Interface {
         let Some(remote) = remote else {
             return self.idle.clone();
         };

@@ -6,7 +6,7 @@ use dataplane::connection::{ConnectionCopy, Row as Entry};
 use dataplane::packet::protocol;
 use dataplane::trace::{End, Walked};
 use dataplane::walk::Exit;
-use dataplane::{DropReason, Why};
+use dataplane::{DropReason, PuntReason};
 use menu::{Row, Value};
 use queue::PacketFields;
 use wire::tcp::Flags;
@@ -24,7 +24,9 @@ impl Control {
     ) -> Vec<Row> {
         let egress = match walked.end {
             // The packet may wait for the link address of its next hop first.
-            End::Sent(_) | End::Exit(Exit::Punt(Why::Unresolved(_))) => walked.egress.interface,
+            End::Sent(_) | End::Exit(Exit::Punt(PuntReason::Unresolved(_))) => {
+                walked.egress.interface
+            }
             End::Exit(exit) if exit.is_local() => None,
             End::Exit(_) => return Vec::new(),
         };
@@ -129,8 +131,8 @@ impl Control {
             End::Exit(Exit::Drop(
                 DropReason::FirewallRaw | DropReason::FirewallMangle | DropReason::FirewallFilter,
             ))
-            | End::Exit(Exit::Punt(Why::Rejected(_) | Why::Tarpit)) => return None,
-            End::Exit(_) => return Some("it is not forwarded unchanged"),
+            | End::Exit(Exit::Punt(PuntReason::Rejected(_) | PuntReason::Tarpit)) => return None,
+            End::Exit(_) => return Some("it does not leave as it came"),
         };
         let egress = self.published.table().get(egress);
         let fits = egress.is_some_and(|egress| probe.len() <= egress.mtu as usize);

@@ -2,7 +2,7 @@
 
 use dataplane::trace::{End, Walked};
 use dataplane::walk::Exit;
-use dataplane::{DropReason, Why};
+use dataplane::{DropReason, PuntReason};
 use menu::{Row, Value};
 
 use super::missing::AwaitedAddress;
@@ -54,15 +54,17 @@ impl Control {
                 }
             }
             End::Exit(
-                Exit::Deliver(_) | Exit::Decapsulate(_) | Exit::Reveal | Exit::Punt(Why::Local),
+                Exit::Deliver(_)
+                | Exit::Decapsulate(_)
+                | Exit::Reveal
+                | Exit::Punt(PuntReason::Local),
             ) => ("delivered", "delivered to this router".to_owned()),
             End::Exit(Exit::Flood) => ("sent", "sent by ports of its bridge".to_owned()),
-            End::Exit(Exit::Collect) => (
-                "delivered",
-                "held until its datagram is complete".to_owned(),
-            ),
-            End::Exit(Exit::Finish { .. }) => ("sent", "sent in fragments".to_owned()),
-            End::Exit(Exit::Punt(Why::Unresolved(hop))) => {
+            End::Exit(Exit::Collect) => {
+                ("delivered", "held until its datagram is whole".to_owned())
+            }
+            End::Exit(Exit::Finish { .. }) => ("sent", "sent in pieces".to_owned()),
+            End::Exit(Exit::Punt(PuntReason::Unresolved(hop))) => {
                 let to = match ipv6 {
                     true => { self.v6.rib.target(hop) }.and_then(|target| self.immediate(&target)),
                     false => { self.v4.rib.target(hop) }.and_then(|target| self.immediate(&target)),
@@ -71,20 +73,23 @@ impl Control {
                 let waits = format!("sent to {to} when its link address is known");
                 ("sent", waits)
             }
-            End::Exit(Exit::Punt(Why::Keyless(_))) => {
-                let waits = "sent after the WireGuard peer has answered the handshake";
+            End::Exit(Exit::Punt(PuntReason::Keyless(_))) => {
+                let waits =
+                    "sent when the WireGuard peer has answered the handshake that it asks for";
                 ("sent", waits.to_owned())
             }
-            End::Exit(Exit::Punt(Why::Service { id, .. })) => {
+            End::Exit(Exit::Punt(PuntReason::Service { id, .. })) => {
                 let service = self.services.table().name(id);
                 ("delivered", format!("delivered to this router: {service}"))
             }
-            End::Exit(Exit::HandOver(_) | Exit::Punt(Why::Redirect(_) | Why::Told(_))) => {
-                ("delivered", "processed by this router".to_owned())
+            End::Exit(
+                Exit::HandOver(_) | Exit::Punt(PuntReason::Redirect(_) | PuntReason::RuleEvent(_)),
+            ) => ("delivered", "seen to by this router".to_owned()),
+            End::Exit(Exit::Punt(PuntReason::Tarpit)) => {
+                ("refused", "held without a window".to_owned())
             }
-            End::Exit(Exit::Punt(Why::Tarpit)) => ("refused", "held by the tarpit".to_owned()),
             // No ICMP error is sent: IKE starts, and retransmitted packets are protected.
-            End::Exit(Exit::Punt(Why::Unprotected(_))) => {
+            End::Exit(Exit::Punt(PuntReason::Unprotected(_))) => {
                 ("discarded", explain(DropReason::IpsecNoKeys))
             }
             End::Exit(Exit::Punt(why)) => (
@@ -110,7 +115,7 @@ const fn lacks_route(end: &End) -> bool {
     matches!(
         end,
         End::Exit(
-            Exit::Punt(Why::NoRoute)
+            Exit::Punt(PuntReason::NoRoute)
                 | Exit::Drop(
                     DropReason::NoRoute
                         | DropReason::TunnelNoSource

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{MASQUERADE, answer, client, filtered, hits, to_port, tracked, translated};
 use crate::firewall::{filter, nat};
 use crate::interface::{Details, Own4, Own6};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rule::{Action, ConnectionLimit, Icmp, Match, Rule, State};
 use crate::table::{Adjacency, Kind};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, class_of, ethernet, seal};
@@ -244,7 +244,10 @@ fn no_redirect_is_owed_for_what_is_translated() {
         );
         rig.settle();
     }
-    let (back, waits) = (Why::Redirect(rig.gateway), Why::Unresolved(rig.gateway));
+    let (back, waits) = (
+        PuntReason::Redirect(rig.gateway),
+        PuntReason::Unresolved(rig.gateway),
+    );
     let told: Vec<_> = rig.punts().into_iter().map(|(why, _)| why).collect();
     assert_eq!(
         told,

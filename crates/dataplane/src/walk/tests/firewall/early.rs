@@ -1,4 +1,4 @@
-//! Tests of marks and changes by mangle's prerouting on the short way.
+//! Tests of marks and changes by mangle's prerouting on the short path.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{MASQUERADE, answer, chains, client, filtered, hits, mangled, to_port, translated};
 use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, mangle, nat};
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rule::{Action, AddressRange, Dscp, Match, Rule, Ttl};
 use crate::table::Adjacency;
 use crate::testing::{ETHER2, Rig, Udp4, gateway};
@@ -18,7 +18,7 @@ struct Ended {
     hits: Vec<u64>,
     left: Vec<Vec<u8>>,
     back: Vec<Vec<u8>>,
-    punts: Vec<Why>,
+    punts: Vec<PuntReason>,
     drops: Vec<(DropReason, u64)>,
     marks: Vec<u32>,
 }
@@ -147,7 +147,7 @@ fn what_prerouting_marks_and_changes_is_so_on_the_short_way() {
         let by_other = short.left.iter().filter(|frame| frame[..2] == [2, 9]);
         assert_eq!(by_other.count() as u64, to(53));
         assert_eq!(short.left.len() as u64, 120 - to(56));
-        assert_eq!(short.punts, vec![Why::TtlExceeded; to(56) as usize]);
+        assert_eq!(short.punts, vec![PuntReason::TtlExceeded; to(56) as usize]);
         let marked = short.marks.iter().filter(|mark| **mark == 7).count() as u64;
         assert_eq!(marked, if masquerade { to(55) / 4 } else { 0 });
         let changed = short.left.iter().filter(|frame| frame[15] >> 2 == 10);

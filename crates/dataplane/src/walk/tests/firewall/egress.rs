@@ -19,7 +19,7 @@ use crate::walk::tests::rig;
 const FIRST: u32 = 0x0a01_0001;
 const SECOND: u32 = 0xc000_0201;
 
-/// The path that packets are forced to take: slow path, short way, or FastTrack.
+/// The path that packets are forced to take: slow path, short path, or FastTrack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Speed {
     FastTrack,

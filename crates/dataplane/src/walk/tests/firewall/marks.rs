@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{answer, chains, client, filtered, hits, to_port, tracked};
 use crate::firewall::{Firewall, filter, mangle};
 use crate::flow;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rings::Command;
 use crate::rule::{Action, AddressRange, Compare, Match, Rule, State};
 use crate::table::{Adjacency, Kind};
@@ -44,7 +44,7 @@ fn marking(whole: bool, told: bool) -> Rig {
         mark(3, 56, 3),
         Rule::new(4, asked, Action::MarkPacket(4)),
     ];
-    // The rule keeps packets off the short way.
+    // The rule keeps packets off the short path.
     let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
     let alone = Rule::new(5, vec![elsewhere.into()], Action::Route(0x0a01_0002));
     early.extend(whole.then_some(alone));
@@ -154,7 +154,7 @@ fn a_packet_that_waits_for_its_neighbour_keeps_its_mark() {
     rig.arrive(udp(54).frame());
     rig.settle();
     let punt = rig.remotes[0].punts.pop().expect("it waits");
-    assert!(matches!(punt.why, Why::Unresolved(_)));
+    assert!(matches!(punt.why, PuntReason::Unresolved(_)));
 
     let mut resolved = gateway();
     resolved.header[12..14].copy_from_slice(&[0x08, 0x00]);

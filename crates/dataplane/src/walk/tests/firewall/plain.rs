@@ -1,4 +1,4 @@
-//! Tests of the short way: it gives the same results as the guard.
+//! Tests of the short path: it gives the same results as the guard.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::walk::tests::{forwarded4, rig};
 
 /// Adds rules of `mangle` that count packets on arrival, and mark and change those of established
 /// connections, and rules of `raw` that count packets or never match. With `whole`, a rule keeps
-/// packets off the short way.
+/// packets off the short path.
 fn changed(rig: &mut Rig, whole: bool) {
     let to = |id, address: u32| {
         let to = Match::Destination(AddressRange::prefix(address.into(), 32, 32));
@@ -61,7 +61,7 @@ fn changed(rig: &mut Rig, whole: bool) {
 const PUBLIC: u32 = 0x0a01_0001;
 
 /// Returns a rule that every packet matches only by evaluation, and a rule that might route packets
-/// elsewhere: in prerouting both keep packets off the short way.
+/// elsewhere: in prerouting both keep packets off the short path.
 fn alone() -> [Rule; 2] {
     let lives = Match::Ttl(Compare::Greater(0));
     let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
@@ -73,7 +73,7 @@ fn alone() -> [Rule; 2] {
 
 /// Runs a connection through masquerade with several packets each way. Returns the frames sent on
 /// both sides, and the rule hits. With `changes`, rules mark and change its packets; with `whole`,
-/// a rule keeps them off the short way.
+/// a rule keeps them off the short path.
 fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     let mut rig = rig();
     rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(PUBLIC));
@@ -131,7 +131,7 @@ fn the_short_way_ends_where_the_whole_one_does() {
 
 /// Sends packets of a flow among others, in vectors, past rules that count and mark them in all
 /// chains. Returns the frames sent, and the rule hits. With `told`, a rule matches the marks; with
-/// `whole`, a rule keeps packets off the short way.
+/// `whole`, a rule keeps packets off the short path.
 fn marked(told: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     let mut rig = rig();
     client(&mut rig);
@@ -230,7 +230,7 @@ fn what_raw_lets_go_untracked_or_discards_does_so_on_the_short_way() {
 }
 
 /// Sends packets of connections, in vectors, past a chain that `raw` jumps to. With `whole`, a rule
-/// keeps packets off the short way.
+/// keeps packets off the short path.
 fn jumped(whole: bool) -> Ended {
     let mut rig = rig();
     client(&mut rig);
@@ -331,7 +331,7 @@ struct Ended {
 }
 
 /// Sends untracked packets of many flows in one vector, past rules that distinguish them. With
-/// `more`, a rule needs evaluation; with `whole`, a rule keeps packets off the short way; with
+/// `more`, a rule needs evaluation; with `whole`, a rule keeps packets off the short path; with
 /// `odd`, one of the packets is not plain.
 fn untracked(more: bool, whole: bool, odd: bool) -> Ended {
     let mut rig = rig();
@@ -391,7 +391,7 @@ fn untracked_packets_of_one_vector_end_as_they_do_one_by_one() {
 }
 
 /// Sends untracked segments of all connection phases in one vector, past rules that match flags and
-/// change the segment size. With `whole`, a rule keeps the segments off the short way.
+/// change the segment size. With `whole`, a rule keeps the segments off the short path.
 fn segments(whole: bool) -> Ended {
     let mut rig = rig();
     let flags = |set| Match::TcpFlags { set, clear: 0 }.into();

@@ -6,7 +6,7 @@ use super::{chains, filtered, hits, mangled, table, to_port, tracked};
 use crate::drop::DropReason;
 use crate::firewall::{Firewall, filter, mangle, raw};
 use crate::out::OutId;
-use crate::punt::Why;
+use crate::punt::PuntReason;
 use crate::rings::Command;
 use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, State, Ttl};
 use crate::snapshot::{RoutingRule, RuleAction};
@@ -148,7 +148,11 @@ fn output_is_walked_once_by_what_waits_for_its_neighbour() {
     send(&mut rig, &own);
 
     let punt = rig.remotes[0].punts.pop().expect("it waits");
-    assert!(matches!(punt.why, Why::Unresolved(_)), "{:?}", punt.why);
+    assert!(
+        matches!(punt.why, PuntReason::Unresolved(_)),
+        "{:?}",
+        punt.why
+    );
     // The packet is resumed when its neighbour is resolved.
     assert!(punt.frame.walked);
     assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (1, 1));
@@ -285,7 +289,10 @@ fn what_a_rule_rejects_is_told_to_control_as_it_arrived() {
     let punts = rig.punts();
     assert_eq!(
         punts,
-        [(Why::Rejected(Reject::Icmp(13)), Udp4::default().frame())]
+        [(
+            PuntReason::Rejected(Reject::Icmp(13)),
+            Udp4::default().frame()
+        )]
     );
     assert_eq!(rig.drops(), [(DropReason::FirewallReject, 1)]);
 }
@@ -301,7 +308,7 @@ fn a_rule_that_logs_tells_control_and_the_packet_goes_on() {
 
     assert_eq!(sent.len(), 1);
     let punts = rig.punts();
-    let [(Why::Told(Event::Log(logged)), copy)] = &punts[..] else {
+    let [(PuntReason::RuleEvent(Event::Log(logged)), copy)] = &punts[..] else {
         panic!("{punts:?}");
     };
     assert_eq!((logged.rule, logged.egress), (1, ETHER2));
@@ -325,7 +332,7 @@ fn rules_that_log_are_told_in_their_order() {
     rig.pass(Udp4::default().frame());
 
     let rules = rig.punts().into_iter().filter_map(|(why, _)| match why {
-        Why::Told(Event::Log(logged)) => Some(logged.rule),
+        PuntReason::RuleEvent(Event::Log(logged)) => Some(logged.rule),
         _ => None,
     });
     assert_eq!(rules.collect::<Vec<_>>(), [1, 2, 3]);
@@ -401,7 +408,7 @@ fn what_waited_for_a_marks_gateway_leaves_by_it() {
 
     assert!(rig.pass(Udp4::default().frame()).is_empty());
     let punt = rig.remotes[0].punts.pop().expect("it waits");
-    assert_eq!(punt.why, Why::Unresolved(waits));
+    assert_eq!(punt.why, PuntReason::Unresolved(waits));
 
     // By `ether1`, where the main table says `ether2`.
     let back = Adjacency {

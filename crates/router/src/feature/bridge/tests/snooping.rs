@@ -1,5 +1,5 @@
 use dataplane::bridge::SNOOPED;
-use dataplane::{Punt, Why};
+use dataplane::{Punt, PuntReason};
 use wire::{Protocol, dhcp, ipv4};
 
 use super::Desk;
@@ -27,7 +27,7 @@ impl Desk {
         let bytes = [&head[..], &header.to_bytes(8), &message].concat();
         let mut frame = control.workers.frame(&bytes).expect("room");
         (frame.ingress, frame.l3) = (ingress, 14);
-        let why = Why::Service {
+        let why = PuntReason::Service {
             id: named.expect("a bridge snoops").0,
             meets_rules: false,
         };

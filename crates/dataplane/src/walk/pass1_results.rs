@@ -10,8 +10,8 @@ use crate::counters::{Counters, Traffic};
 use crate::drop::DropReason;
 
 /// The results of pass 1, by the frame's place in the vector.
-pub(super) struct Entered {
-    pub(super) lanes: [Lane; VECTOR_FRAMES],
+pub(super) struct Pass1Results {
+    pub(super) classes: [HeaderClass; VECTOR_FRAMES],
     pub(super) exits: [Exit; VECTOR_FRAMES],
     /// The destinations of each family, stored without gaps, and their number.
     pub(super) keys4: [u32; VECTOR_FRAMES],
@@ -24,17 +24,17 @@ pub(super) struct Entered {
 
 /// The class that pass 1 gives a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(super) enum HeaderClass {
     /// The frame has left its walk.
     Exit,
     V4,
     V6,
 }
 
-impl Entered {
+impl Pass1Results {
     pub(super) const fn new() -> Self {
         Self {
-            lanes: [Lane::Exit; VECTOR_FRAMES],
+            classes: [HeaderClass::Exit; VECTOR_FRAMES],
             exits: [Exit::Drop(DropReason::NoRoute); VECTOR_FRAMES],
             keys4: [0; VECTOR_FRAMES],
             count4: 0,
@@ -75,7 +75,7 @@ impl Entered {
     /// Stores the exit of a frame.
     #[inline(always)]
     pub(super) fn leave(&mut self, place: usize, exit: Exit) {
-        self.lanes[place % VECTOR_FRAMES] = Lane::Exit;
+        self.classes[place % VECTOR_FRAMES] = HeaderClass::Exit;
         self.exits[place % VECTOR_FRAMES] = exit;
     }
 
@@ -85,12 +85,12 @@ impl Entered {
         match key {
             Ok(Destination::V4(address)) => {
                 self.keys4[self.count4 % VECTOR_FRAMES] = address;
-                self.lanes[place] = Lane::V4;
+                self.classes[place] = HeaderClass::V4;
                 self.count4 += 1;
             }
             Ok(Destination::V6(address)) => {
                 self.keys6[self.count6 % VECTOR_FRAMES] = address;
-                self.lanes[place] = Lane::V6;
+                self.classes[place] = HeaderClass::V6;
                 self.count6 += 1;
             }
             Err(exit) => self.leave(place, exit),
@@ -100,7 +100,7 @@ impl Entered {
     /// Stores the destinations of successive frames from `at` on. Returns false, and stores nothing, if there is no
     /// room for all.
     #[inline(always)]
-    pub(super) fn note_all<K: Key>(&mut self, at: usize, keys: [K; TOGETHER]) -> bool {
+    pub(super) fn note_all<K: DestinationKey>(&mut self, at: usize, keys: [K; TOGETHER]) -> bool {
         if at + TOGETHER > VECTOR_FRAMES {
             return false;
         }
@@ -113,33 +113,33 @@ impl Entered {
         };
         *to = keys;
         *count += TOGETHER;
-        self.lanes[at..at + TOGETHER].fill(K::LANE);
+        self.classes[at..at + TOGETHER].fill(K::CLASS);
         true
     }
 }
 
 /// A destination address of one family.
-pub(super) trait Key: Copy {
+pub(super) trait DestinationKey: Copy {
     /// Returns the destinations of the vector and their number.
-    fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize);
-    /// The lane of the family.
-    const LANE: Lane;
+    fn keys(entered: &mut Pass1Results) -> (&mut [Self; VECTOR_FRAMES], &mut usize);
+    /// The class of the family.
+    const CLASS: HeaderClass;
 }
 
-impl Key for u32 {
-    const LANE: Lane = Lane::V4;
+impl DestinationKey for u32 {
+    const CLASS: HeaderClass = HeaderClass::V4;
 
     #[inline(always)]
-    fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize) {
+    fn keys(entered: &mut Pass1Results) -> (&mut [Self; VECTOR_FRAMES], &mut usize) {
         (&mut entered.keys4, &mut entered.count4)
     }
 }
 
-impl Key for u128 {
-    const LANE: Lane = Lane::V6;
+impl DestinationKey for u128 {
+    const CLASS: HeaderClass = HeaderClass::V6;
 
     #[inline(always)]
-    fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize) {
+    fn keys(entered: &mut Pass1Results) -> (&mut [Self; VECTOR_FRAMES], &mut usize) {
         (&mut entered.keys6, &mut entered.count6)
     }
 }

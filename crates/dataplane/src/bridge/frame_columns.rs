@@ -12,7 +12,7 @@ pub(crate) const CHUNK: usize = TOGETHER;
 
 /// The ports of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Between {
+pub(crate) struct PortPair {
     /// The ingress port; none for frames from the router.
     pub(crate) ingress: InterfaceId,
     /// The egress port; none before the bridging decision, and for frames to the router.
@@ -20,7 +20,7 @@ pub(crate) struct Between {
 }
 
 /// Fields of a chunk, one column per field. The values are encoded as [`Of`] defines.
-pub(crate) struct Sheet {
+pub(crate) struct FrameColumns {
     len: usize,
     sources: [u128; CHUNK],
     destinations: [u128; CHUNK],
@@ -49,7 +49,7 @@ const OF_IP: [Of; 5] = [
     Of::TcpFlags,
 ];
 
-impl Sheet {
+impl FrameColumns {
     pub(crate) fn new() -> Self {
         let (narrow, wide) = ([0; CHUNK], [0; CHUNK]);
         Self {
@@ -127,24 +127,24 @@ impl Sheet {
     #[inline]
     pub(crate) fn pass(
         &mut self,
-        ways: &[Between],
+        ports: &[PortPair],
         bridge: Class,
         class: impl Fn(InterfaceId) -> Class,
     ) {
         // Consecutive frames mostly have the same ports.
-        let (mut last, mut classes) = (Between::default(), [0; 4]);
-        for (at, way) in ways.iter().take(self.len).enumerate() {
-            if *way != last {
+        let (mut last, mut classes) = (PortPair::default(), [0; 4]);
+        for (at, ports) in ports.iter().take(self.len).enumerate() {
+            if *ports != last {
                 let through = |port: InterfaceId| match port {
                     InterfaceId::NONE => Class::NONE,
                     _ => bridge,
                 };
-                last = *way;
+                last = *ports;
                 classes = [
-                    class(way.ingress),
-                    class(way.egress),
-                    through(way.ingress),
-                    through(way.egress),
+                    class(ports.ingress),
+                    class(ports.egress),
+                    through(ports.ingress),
+                    through(ports.egress),
                 ]
                 .map(|class| u32::from(class.0));
             }
@@ -158,7 +158,7 @@ impl Sheet {
     }
 }
 
-impl Packets for Sheet {
+impl Packets for FrameColumns {
     #[inline(always)]
     fn len(&self) -> usize {
         self.len

@@ -1,4 +1,4 @@
-//! A run: plain packets that follow each other, routed by one lookup and classified together.
+//! A batch: plain packets that follow each other, routed by one lookup and classified together.
 
 use core::ops::Range;
 
@@ -6,7 +6,7 @@ use frame::InterfaceId;
 
 use super::CHUNK;
 use super::columns::Columns;
-use super::passage::Early;
+use super::passage::PreroutingResult;
 use super::translation::turn_destination;
 use crate::connection::{FlowId, NatState, Passed, State, Tracker};
 use crate::packet::Fields;
@@ -17,7 +17,7 @@ use crate::walk::near::Near;
 use crate::walk::routing::{self, Address};
 
 /// Consecutive plain packets of one family, with one array per field.
-pub(super) struct Run {
+pub(super) struct FlowBatch {
     len: usize,
     ipv6: bool,
     /// Positions in the chunk.
@@ -31,9 +31,9 @@ pub(super) struct Run {
     /// Union of the packets' translations.
     nat: NatState,
     /// One bit per packet whose prerouting rules were evaluated; `early` has the results.
-    asked: u64,
-    early: [Early; CHUNK],
-    /// Columns of the packets in the run, followed by those of later packets of the chunk at their
+    evaluated: u64,
+    early: [PreroutingResult; CHUNK],
+    /// Columns of the packets in the batch, followed by those of later packets of the chunk at their
     /// positions in the chunk.
     pub(super) columns: Columns,
     state: [u32; CHUNK],
@@ -41,9 +41,9 @@ pub(super) struct Run {
     egress: [u32; CHUNK],
 }
 
-/// A packet of a run.
+/// A packet of a batch.
 #[derive(Clone, Copy)]
-pub(super) struct Waiting {
+pub(super) struct BatchedPacket {
     /// Position in the chunk.
     pub(super) place: usize,
     /// The connection, if the packet is tracked.
@@ -54,7 +54,7 @@ pub(super) struct Waiting {
     pub(super) len: u32,
 }
 
-impl Run {
+impl FlowBatch {
     pub(super) fn new() -> Self {
         const NOTHING: Passed = Passed {
             nat: NatState(0),
@@ -70,22 +70,22 @@ impl Run {
             hops: [NextHopId::NO_ROUTE; CHUNK],
             alike: false,
             nat: NatState(0),
-            asked: 0,
-            early: [Early::default(); CHUNK],
+            evaluated: 0,
+            early: [PreroutingResult::default(); CHUNK],
             columns: Columns::new(),
             state: [0; CHUNK],
             egress: [0; CHUNK],
         }
     }
 
-    /// Returns true if the run holds packets of the other family and must be finished first.
+    /// Returns true if the batch holds packets of the other family and must be finished first.
     #[inline(always)]
     pub(super) fn is_closed(&self, ipv6: bool) -> bool {
         (self.len > 0) & (self.ipv6 != ipv6)
     }
 
-    /// Stores a packet at index `at` of the run, with its position in the chunk (not below `at`)
-    /// and its length in bytes. The caller then [closes](Self::close) the run. The run must not
+    /// Stores a packet at index `at` of the batch, with its position in the chunk (not below `at`)
+    /// and its length in bytes. The caller then [closes](Self::close) the batch. The batch must not
     /// hold packets of the other family.
     #[inline(always)]
     pub(super) fn put<const IPV6: bool>(
@@ -138,19 +138,19 @@ impl Run {
         self.nat != NatState::default()
     }
 
-    /// Sets the number of packets in the run and their family.
+    /// Sets the number of packets in the batch and their family.
     #[inline(always)]
     pub(super) fn close<const IPV6: bool>(&mut self, len: usize) {
         (self.len, self.ipv6) = (len.min(CHUNK), IPV6);
     }
 
-    /// Stores the connection's answer for the packet that will be at index `at` of the run.
+    /// Stores the connection's answer for the packet that will be at index `at` of the batch.
     #[inline(always)]
     pub(super) fn keep(&mut self, at: usize, passed: Passed) {
         self.passed[at % CHUNK] = passed;
     }
 
-    /// Appends the packets at these positions, which are not before the run's end, with their
+    /// Appends the packets at these positions, which are not before the batch's end, with their
     /// lengths in bytes. `ways` has the connections of tracked packets, whose results
     /// [`Self::keep`] has stored; `None` for untracked packets.
     #[inline(always)]
@@ -232,9 +232,9 @@ impl Run {
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, at: usize) -> Waiting {
+    pub(super) fn get(&self, at: usize) -> BatchedPacket {
         let at = at % CHUNK;
-        Waiting {
+        BatchedPacket {
             place: usize::from(self.places[at]) % CHUNK,
             way: self.ways[at],
             passed: self.passed[at],
@@ -243,10 +243,10 @@ impl Run {
         }
     }
 
-    /// Empties the run.
+    /// Empties the batch.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
-        (self.len, self.nat, self.asked) = (0, NatState::default(), 0);
+        (self.len, self.nat, self.evaluated) = (0, NatState::default(), 0);
     }
 
     /// Returns the end of the packets from `from` on that share ingress interface and next hop.
@@ -262,8 +262,8 @@ impl Run {
 
     /// Stores the prerouting result of a packet.
     #[inline(always)]
-    pub(super) fn remember(&mut self, at: usize, early: Early) {
-        self.asked |= 1 << (at % CHUNK);
+    pub(super) fn remember(&mut self, at: usize, early: PreroutingResult) {
+        self.evaluated |= 1 << (at % CHUNK);
         self.early[at % CHUNK] = early;
     }
 
@@ -282,9 +282,9 @@ impl Run {
 
     /// Returns the prerouting result of a packet, if its rules were evaluated.
     #[inline(always)]
-    pub(super) fn early(&self, at: usize) -> Option<&Early> {
+    pub(super) fn early(&self, at: usize) -> Option<&PreroutingResult> {
         let at = at % CHUNK;
-        (self.asked >> at & 1 != 0).then(|| &self.early[at])
+        (self.evaluated >> at & 1 != 0).then(|| &self.early[at])
     }
 
     /// Routes packets with a routing mark by the marked table, where that has a route.
@@ -306,7 +306,7 @@ impl Run {
         }
     }
 
-    /// Routes all packets of the run.
+    /// Routes all packets of the batch.
     #[inline(always)]
     pub(super) fn route(&mut self, cx: &Context<'_>, near: &mut Near) {
         let (main, len) = (cx.fib.main(), self.len.min(CHUNK));
@@ -319,7 +319,7 @@ impl Run {
                 .ipv4
                 .lookup_vector(&self.columns.destination[..len], hops),
         }
-        if self.asked != 0 {
+        if self.evaluated != 0 {
             self.route_marked(cx);
         }
         let hops = &self.hops[..len];
@@ -339,7 +339,7 @@ impl Run {
     }
 }
 
-/// Returns the connection state of a packet of a run.
+/// Returns the connection state of a packet of a batch.
 #[inline(always)]
 fn state(way: Option<FlowId>) -> State {
     match way {
@@ -348,53 +348,53 @@ fn state(way: Option<FlowId>) -> State {
     }
 }
 
-/// The packets of a run as rules match them.
-pub(super) struct Looked<'a> {
-    pub(super) run: &'a Run,
+/// The packets of a batch as rules match them.
+pub(super) struct BatchView<'a> {
+    pub(super) batch: &'a FlowBatch,
     /// Header fields, by position in the chunk.
     pub(super) fields: &'a [Fields; CHUNK],
     /// The packets are routed: their egress interfaces are known.
     pub(super) routed: bool,
 }
 
-impl Packets for Looked<'_> {
+impl Packets for BatchView<'_> {
     #[inline(always)]
     fn len(&self) -> usize {
-        self.run.len
+        self.batch.len
     }
 
     #[inline(always)]
     fn fields(&self, at: usize) -> &Fields {
-        &self.fields[self.run.place(at)]
+        &self.fields[self.batch.place(at)]
     }
 
     #[inline(always)]
     fn column(&self, of: Of) -> Option<&[u32; TOGETHER]> {
         match of {
-            Of::State => Some(&self.run.state),
-            Of::Egress if self.routed => Some(&self.run.egress),
-            _ => self.run.columns.column(of, self.run.ipv6),
+            Of::State => Some(&self.batch.state),
+            Of::Egress if self.routed => Some(&self.batch.egress),
+            _ => self.batch.columns.column(of, self.batch.ipv6),
         }
     }
 
     #[inline(always)]
     fn addresses(&self, of: Of) -> Option<&[u128; TOGETHER]> {
-        self.run.columns.addresses(of, self.run.ipv6)
+        self.batch.columns.addresses(of, self.batch.ipv6)
     }
 
     #[inline(always)]
     fn classes(&self, at: usize) -> (Class, Class) {
         let egress = match self.routed {
-            true => Class(self.run.egress[at % CHUNK] as u16),
+            true => Class(self.batch.egress[at % CHUNK] as u16),
             false => Class::NONE,
         };
-        (self.run.columns.class(at), egress)
+        (self.batch.columns.class(at), egress)
     }
 
     #[inline(always)]
     fn state(&self, at: usize) -> (State, NatState) {
         let at = at % CHUNK;
-        (state(self.run.ways[at]), self.run.passed[at].nat)
+        (state(self.batch.ways[at]), self.batch.passed[at].nat)
     }
 
     #[inline(always)]
@@ -404,10 +404,10 @@ impl Packets for Looked<'_> {
 
     #[inline(always)]
     fn marks(&self, at: usize) -> Marks {
-        match self.run.early(at) {
+        match self.batch.early(at) {
             Some(early) => early.marks,
             None => Marks {
-                connection: self.run.passed[at % CHUNK].mark,
+                connection: self.batch.passed[at % CHUNK].mark,
                 ..Marks::default()
             },
         }

@@ -16,7 +16,7 @@ pub(crate) struct Membership {
 
 /// The ports of a worker by position, as a step polls them.
 #[derive(Default)]
-pub(crate) struct Places {
+pub(crate) struct PollSet {
     /// Ports that every step polls.
     busy: Vec<u16>,
     crowds: Vec<Gathered>,
@@ -37,7 +37,7 @@ struct Gathered {
     count: usize,
 }
 
-impl Places {
+impl PollSet {
     /// Registers the crowd of a quiet port, and returns the port's membership; `None` for busy
     /// ports.
     pub(crate) fn membership(

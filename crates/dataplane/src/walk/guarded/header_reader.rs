@@ -6,20 +6,20 @@ use core::ops::Range;
 use frame::Frame;
 use kernels::{Lanes, Work};
 
-use super::ahead::Ahead;
+use super::chunk_lookups::ChunkLookups;
 use super::{CHUNK, fasttrack};
 use crate::connection::Tracker;
 use crate::packet::{Fields, SLOW_FLAGS, protocol};
-use crate::walk::enter::Sees;
-use crate::walk::entered::Lane;
+use crate::walk::enter::HeaderConsumer;
 use crate::walk::headers::{self, Headers, column};
+use crate::walk::pass1_results::HeaderClass;
 
 /// Parses all packets and starts their connection lookups. One loop per family keeps its values in
 /// registers.
-pub(super) struct Read<'a> {
+pub(super) struct HeaderReader<'a> {
     pub(super) frames: &'a [Frame],
-    pub(super) lanes: &'a [Lane],
-    pub(super) ahead: &'a mut Ahead,
+    pub(super) classes: &'a [HeaderClass],
+    pub(super) lookups: &'a mut ChunkLookups,
     pub(super) tracker: &'a Tracker,
     /// Families (IPv4, IPv6) with connection tracking.
     pub(super) tracks: [bool; 2],
@@ -27,28 +27,28 @@ pub(super) struct Read<'a> {
     pub(super) reads: [bool; 2],
 }
 
-impl Work for Read<'_> {
+impl Work for HeaderReader<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<L: Lanes>(mut self, _lanes: L) {
-        self.ahead.which.enter(self.lanes);
+        self.lookups.sets.enter(self.classes);
         let (mut at, count) = (0, self.frames.len().min(CHUNK));
         while at < count {
-            let (ipv6, end) = self.ahead.which.unread(&mut at, count);
+            let (ipv6, end) = self.lookups.sets.unread(&mut at, count);
             match ipv6 {
                 true => self.read_family::<true>(at..end),
                 false => self.read_family::<false>(at..end),
             }
             at = end;
         }
-        if self.ahead.which.odd != 0 {
+        if self.lookups.sets.odd != 0 {
             self.odd();
         }
     }
 }
 
-impl Read<'_> {
+impl HeaderReader<'_> {
     #[inline(always)]
     fn read_family<const IPV6: bool>(&mut self, places: Range<usize>) {
         let family = usize::from(IPV6);
@@ -58,50 +58,50 @@ impl Read<'_> {
             false => self.read::<IPV6, false>(places.clone()),
         }
         if self.tracks[family] {
-            self.ahead.ask::<IPV6>(places, self.tracker);
+            self.lookups.start_lookups::<IPV6>(places, self.tracker);
         }
     }
 
     #[inline(always)]
     fn read<const IPV6: bool, const FIELDS: bool>(&mut self, places: Range<usize>) {
-        let ahead = &mut *self.ahead;
-        let mut which = ahead.which;
+        let lookups = &mut *self.lookups;
+        let mut sets = lookups.sets;
         for (behind, frame) in self.frames[places.clone()].iter().enumerate() {
             let at = (places.start + behind) % CHUNK;
             let mut fields = Fields::default();
             let Some(midst) = fields.read_usual::<IPV6>(fasttrack::packet(frame)) else {
-                which.odd |= 1 << at;
+                sets.odd |= 1 << at;
                 continue;
             };
             let tcp = fields.tuple.protocol == protocol::TCP;
-            which.plain |= u64::from(midst) << at;
-            which.tcp |= u64::from(tcp) << at;
-            let columns = &mut ahead.run.columns;
+            sets.plain |= u64::from(midst) << at;
+            sets.tcp |= u64::from(tcp) << at;
+            let columns = &mut lookups.batch.columns;
             columns.put::<IPV6>(at, &fields.tuple, frame.ingress);
-            ahead.lens[at] = fields.len;
+            lookups.lens[at] = fields.len;
             if FIELDS {
-                ahead.fields[at] = fields;
-                which.fields |= 1 << at;
+                lookups.fields[at] = fields;
+                sets.fields |= 1 << at;
             }
         }
-        which.odd &= !which.exit;
-        which.plain &= !which.exit;
-        ahead.which = which;
+        sets.odd &= !sets.exit;
+        sets.plain &= !sets.exit;
+        lookups.sets = sets;
     }
 
     /// Parses the packets that are not whole TCP segments or UDP datagrams.
     #[cold]
     #[inline(never)]
     fn odd(&mut self) {
-        let mut odd = self.ahead.which.odd;
+        let mut odd = self.lookups.sets.odd;
         while odd != 0 {
             let at = odd.trailing_zeros() as usize;
             odd &= odd - 1;
             let Some(frame) = self.frames.get(at) else {
                 return;
             };
-            let tuple = self.ahead.fields(at, frame).tuple;
-            let (ways, this) = (&mut self.ahead.ways, at..at + 1);
+            let tuple = self.lookups.fields(at, frame).tuple;
+            let (ways, this) = (&mut self.lookups.ways, at..at + 1);
             match (self.tracks[usize::from(tuple.ipv6)], tuple.ipv6) {
                 (true, true) => self.tracker.ask::<true>(ways, this, |_| tuple),
                 (true, false) => self.tracker.ask::<false>(ways, this, |_| tuple),
@@ -111,18 +111,18 @@ impl Read<'_> {
     }
 }
 
-/// Stores the headers that pass 1 parses together, so that [`Read`] can skip these packets.
-pub(super) struct Seeing<'a> {
-    pub(super) ahead: &'a mut Ahead,
+/// Stores the headers that pass 1 parses together, so that [`HeaderReader`] can skip these packets.
+pub(super) struct ColumnWriter<'a> {
+    pub(super) lookups: &'a mut ChunkLookups,
     pub(super) tracker: &'a Tracker,
     /// Families (IPv4, IPv6) with connection tracking.
     pub(super) tracks: [bool; 2],
     pub(super) reads: [bool; 2],
 }
 
-impl Sees for Seeing<'_> {
+impl HeaderConsumer for ColumnWriter<'_> {
     #[inline(always)]
-    fn see<L: Lanes, H: Headers>(
+    fn consume<L: Lanes, H: Headers>(
         &mut self,
         lanes: L,
         place: usize,
@@ -137,32 +137,32 @@ impl Sees for Seeing<'_> {
             return;
         }
         let tracked = self.tracks[family];
-        let Some(usual) = Usual::of(lanes, frames, headers, tracked) else {
+        let Some(usual) = DatagramSets::of(lanes, frames, headers, tracked) else {
             return;
         };
-        let (ahead, to) = (&mut *self.ahead, at..at + headers::TOGETHER);
-        ahead.which.read |= 0xffff << at;
-        ahead.which.plain |= u64::from(usual.midst) << at;
-        ahead.which.tcp |= u64::from(usual.tcp) << at;
-        ahead.lens[to.clone()].copy_from_slice(&headers.totals());
-        let columns = &mut ahead.run.columns;
+        let (lookups, to) = (&mut *self.lookups, at..at + headers::TOGETHER);
+        lookups.sets.read |= 0xffff << at;
+        lookups.sets.plain |= u64::from(usual.midst) << at;
+        lookups.sets.tcp |= u64::from(usual.tcp) << at;
+        lookups.lens[to.clone()].copy_from_slice(&headers.totals());
+        let columns = &mut lookups.batch.columns;
         columns.put_together(at, frames, headers);
         match (self.tracks[family], H::IPV6) {
-            (true, true) => ahead.ask::<true>(to, self.tracker),
-            (true, false) => ahead.ask::<false>(to, self.tracker),
+            (true, true) => lookups.start_lookups::<true>(to, self.tracker),
+            (true, false) => lookups.start_lookups::<false>(to, self.tracker),
             (false, _) => {}
         }
     }
 }
 
 /// Bit sets over packets parsed together, all of them whole TCP segments or UDP datagrams.
-struct Usual {
+struct DatagramSets {
     /// The packets that are TCP segments; the others are UDP datagrams.
     tcp: u32,
     midst: u32,
 }
 
-impl Usual {
+impl DatagramSets {
     #[inline(always)]
     fn of<L: Lanes, H: Headers>(
         lanes: L,

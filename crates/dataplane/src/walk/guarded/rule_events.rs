@@ -14,7 +14,7 @@ const EVENTS: usize = 32;
 
 /// An event of the current packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Note {
+pub(crate) enum RuleRequest {
     /// An event for control.
     Event(Event),
     /// A copy of the packet for a sniffer, sent by the ring of taps.
@@ -23,13 +23,13 @@ pub(crate) enum Note {
 
 /// Queue of the events that rules request for the current packet.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
-    events: VecDeque<Note>,
+pub(crate) struct RuleEvents {
+    events: VecDeque<RuleRequest>,
     /// Events beyond the limit of a packet.
     pub(crate) lost: u64,
 }
 
-impl Told {
+impl RuleEvents {
     pub(crate) fn new() -> Self {
         Self {
             events: VecDeque::with_capacity(EVENTS),
@@ -43,7 +43,7 @@ impl Told {
         !self.events.is_empty()
     }
 
-    fn add(&mut self, event: Note) {
+    fn add(&mut self, event: RuleRequest) {
         if self.events.len() < EVENTS {
             self.events.push_back(event);
         } else {
@@ -55,7 +55,7 @@ impl Told {
     #[cold]
     pub(crate) fn explain(&mut self, translation: Option<Translation>) {
         for event in &mut self.events {
-            if let Note::Event(Event::Log(logged)) = event {
+            if let RuleRequest::Event(Event::Log(logged)) = event {
                 logged.translated = translation.map(|translation| translation.after);
             }
         }
@@ -63,12 +63,12 @@ impl Told {
 
     /// Removes and returns the next event, in the order of the rules.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Note> {
+    pub(crate) fn take(&mut self) -> Option<RuleRequest> {
         self.events.pop_front()
     }
 }
 
-impl Tracer for Told {
+impl Tracer for RuleEvents {
     #[inline(always)]
     fn passed(&mut self, _stage: Stage, _decision: impl FnOnce() -> String) {}
 
@@ -76,7 +76,7 @@ impl Tracer for Told {
     fn left(&mut self, _stage: Stage, _exit: &Exit) {}
 }
 
-impl Watch for Told {
+impl Watch for RuleEvents {
     const COMMITS: bool = true;
 
     #[inline(always)]
@@ -91,7 +91,7 @@ impl Watch for Told {
 
     #[cold]
     fn log(&mut self, _chain: &Chain, rule: &Rule, subject: &Subject<'_>) {
-        self.add(Note::Event(Event::Log(Logged {
+        self.add(RuleRequest::Event(Event::Log(Logged {
             rule: rule.id,
             egress: subject.leaves_by,
             state: subject.state,
@@ -104,13 +104,13 @@ impl Watch for Told {
     #[cold]
     fn sniff(&mut self, rule: &Rule, _subject: &Subject<'_>) {
         if let Action::Sniff(how) = rule.action {
-            self.add(Note::Sniff(how));
+            self.add(RuleRequest::Sniff(how));
         }
     }
 
     #[cold]
     fn keep(&mut self, list: &List, address: u128, ipv6: bool) {
-        self.add(Note::Event(Event::Keep {
+        self.add(RuleRequest::Event(Event::Keep {
             list: list.number,
             address,
             ipv6,

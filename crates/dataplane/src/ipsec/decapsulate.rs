@@ -43,7 +43,7 @@ pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
         ESP | AH | UDP => {}
         _ => return None,
     }
-    let (at, kind) = begin(packet, &upper)?;
+    let (at, kind) = protocol_offset(packet, &upper)?;
     match kind {
         // Multicast packets with AH belong to their protocol, such as VRRP (RFC 2338, 5.3.6.3).
         Kind::Of(Protocol::Ah) if is_to_group(packet) => None,
@@ -90,7 +90,7 @@ enum Kind {
 }
 
 /// Returns the offset of ESP or AH in a packet, and the protocol.
-fn begin(packet: &[u8], upper: &Upper) -> Option<(usize, Kind)> {
+fn protocol_offset(packet: &[u8], upper: &Upper) -> Option<(usize, Kind)> {
     match upper.protocol {
         ESP => return Some((upper.offset, Kind::Of(Protocol::Esp))),
         AH => return Some((upper.offset, Kind::Of(Protocol::Ah))),
@@ -122,7 +122,7 @@ pub(super) const fn reason(fault: Fault) -> DropReason {
 
 /// Decapsulates packets of ESP and AH, and queues their payloads for prerouting. Returns the
 /// received packets and their bytes.
-pub(crate) fn reveal(
+pub(crate) fn decapsulate(
     cx: &Context<'_>,
     frames: impl Iterator<Item = Frame>,
     count: usize,
@@ -201,7 +201,7 @@ fn association(cx: &Context<'_>, frame: &Frame) -> Option<(Arc<Arriving>, (usize
     let l3 = usize::from(frame.l3);
     let packet = frame.bytes().get(l3..)?;
     let upper = upper(packet)?;
-    let (at, Kind::Of(protocol)) = begin(packet, &upper)? else {
+    let (at, Kind::Of(protocol)) = protocol_offset(packet, &upper)? else {
         return None;
     };
     let total = match packet.first()? >> 4 {
@@ -214,7 +214,7 @@ fn association(cx: &Context<'_>, frame: &Frame) -> Option<(Arc<Arriving>, (usize
 
 /// Decapsulates the packets of a batch, and queues their payloads for prerouting.
 fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mut Outlet) {
-    prove(batch);
+    decrypt(batch);
     for sealed in batch.drain(..) {
         let Sealed {
             mut frame,
@@ -222,10 +222,10 @@ fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mu
             at: (from, _),
             outcome,
         } = sealed;
-        let emerged = { outcome.map_err(reason) }
-            .and_then(|opened| emerge(&mut frame, &by, from, opened))
+        let decapsulated = { outcome.map_err(reason) }
+            .and_then(|opened| decapsulate_packet(&mut frame, &by, from, opened))
             .and_then(|()| admit(cx, &frame, &by));
-        match emerged {
+        match decapsulated {
             Ok(()) => {
                 let item = Item::Arrived(frame.ingress);
                 encap::put(&mut None, item, frame, outlet);
@@ -236,7 +236,7 @@ fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mu
 }
 
 /// Decrypts and verifies the packets of a batch: ESP packets together, and AH packets together.
-fn prove(batch: &mut [Sealed]) {
+fn decrypt(batch: &mut [Sealed]) {
     let mut opening: SmallVec<[Opening<'_>; BATCH]> = SmallVec::new();
     let mut verifying: SmallVec<[Verifying<'_>; 1]> = SmallVec::new();
     for Sealed { frame, by, at, .. } in &mut *batch {
@@ -296,14 +296,21 @@ fn admit(cx: &Context<'_>, frame: &Frame, by: &Arriving) -> Result<(), DropReaso
 }
 
 /// Turns a frame into its decapsulated packet.
-fn emerge(frame: &mut Frame, by: &Arriving, from: usize, opened: Opened) -> Result<(), DropReason> {
+fn decapsulate_packet(
+    frame: &mut Frame,
+    by: &Arriving,
+    from: usize,
+    opened: Opened,
+) -> Result<(), DropReason> {
     if opened.next_header == DUMMY {
         return Err(DropReason::IpsecDummy);
     }
     let payload = from + opened.payload.start..from + opened.payload.end;
     match by.mode {
-        Mode::Tunnel => emerge_whole(frame, payload, opened.next_header)?,
-        Mode::Transport => emerge_behind(frame, from, payload, opened.next_header, by.in_udp)?,
+        Mode::Tunnel => decapsulate_tunnel(frame, payload, opened.next_header)?,
+        Mode::Transport => {
+            decapsulate_transport(frame, from, payload, opened.next_header, by.in_udp)?
+        }
     }
     frame.l3 = ETHERNET as u16;
     frame.depth += 1;
@@ -317,7 +324,11 @@ fn emerge(frame: &mut Frame, by: &Arriving, from: usize, opened: Opened) -> Resu
 type Range = core::ops::Range<usize>;
 
 /// Decapsulates a packet in tunnel mode.
-fn emerge_whole(frame: &mut Frame, payload: Range, next_header: u8) -> Result<(), DropReason> {
+fn decapsulate_tunnel(
+    frame: &mut Frame,
+    payload: Range,
+    next_header: u8,
+) -> Result<(), DropReason> {
     let malformed = DropReason::IpsecMalformed;
     let l3 = usize::from(frame.l3);
     let congested = tos(frame.bytes().get(l3..).unwrap_or_default()) & 3 == 3;
@@ -342,7 +353,7 @@ fn emerge_whole(frame: &mut Frame, payload: Range, next_header: u8) -> Result<()
 }
 
 /// Decapsulates a packet in transport mode: restores the header and removes ESP or AH behind it.
-fn emerge_behind(
+fn decapsulate_transport(
     frame: &mut Frame,
     from: usize,
     payload: Range,
@@ -377,14 +388,14 @@ fn emerge_behind(
         next_header,
     );
     if translated {
-        sum_again(frame, header, next_header);
+        request_checksum(frame, header, next_header);
     }
     Ok(())
 }
 
 /// Requests a new checksum for a decapsulated packet, because NAT has changed the addresses that
 /// the checksum covers (RFC 3948, 3.1.2). ESP has verified the payload.
-fn sum_again(frame: &mut Frame, header: usize, protocol: u8) {
+fn request_checksum(frame: &mut Frame, header: usize, protocol: u8) {
     let place = match protocol {
         TCP => 16,
         UDP => 6,

@@ -2,7 +2,10 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::{Before, Guard, Memory, Met, Onward, Passage, View, Watcher, commit, helper};
+use super::{
+    AcceptedRoute, EarlyLookup, Guard, Memory, PacketView, Passage, PriorResults, Watcher, commit,
+    helper,
+};
 use crate::connection::FlowId;
 use crate::drop::DropReason;
 use crate::outlet::Outlet;
@@ -42,14 +45,18 @@ pub(in crate::walk) fn one(
     cx: &Context<'_>,
     frame: &mut Frame,
     fields: &Fields,
-    before: Before,
+    before: PriorResults,
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
     let mut passage = Passage::new(*fields);
     passage.marks.packet = frame.mark;
-    let Outlet { memory, told, .. } = outlet;
-    let decided = forwarded(cx, frame, before, &mut passage, memory, told);
+    let Outlet {
+        memory,
+        rule_events,
+        ..
+    } = outlet;
+    let decided = forwarded(cx, frame, before, &mut passage, memory, rule_events);
     tell(frame, &passage, outlet);
     settle(cx, frame, &mut passage, decided, tally, outlet)
 }
@@ -62,12 +69,12 @@ pub(in crate::walk) fn one(
 pub(in crate::walk) fn forwarded<W: Watcher>(
     cx: &Context<'_>,
     frame: &Frame,
-    before: Before,
+    before: PriorResults,
     passage: &mut Passage,
     memory: &mut Memory,
     watch: &mut W,
-) -> Result<Onward, Exit> {
-    let view = View {
+) -> Result<AcceptedRoute, Exit> {
+    let view = PacketView {
         packet: packet(frame),
         offload: &frame.offload,
         ingress: frame.ingress,
@@ -81,7 +88,7 @@ pub(in crate::walk) fn forwarded<W: Watcher>(
         memory,
         view,
         passage,
-        met: before.met,
+        lookup: before.lookup,
         early: before.early,
         watch,
     };
@@ -100,8 +107,8 @@ pub(in crate::walk) fn sent<W: Watcher>(
     passage: &mut Passage,
     memory: &mut Memory,
     watch: &mut W,
-) -> Result<Onward, Exit> {
-    let view = View {
+) -> Result<AcceptedRoute, Exit> {
+    let view = PacketView {
         packet: packet(frame),
         offload: &frame.offload,
         ingress: InterfaceId::NONE,
@@ -115,7 +122,7 @@ pub(in crate::walk) fn sent<W: Watcher>(
         memory,
         view,
         passage,
-        met: Met::Unknown,
+        lookup: EarlyLookup::Unknown,
         early: None,
         watch,
     };
@@ -132,8 +139,12 @@ pub(in crate::walk) fn own(
 ) -> Result<Departed, Exit> {
     let mut passage = Passage::new(Fields::of(packet(frame)));
     passage.marks.packet = frame.mark;
-    let Outlet { memory, told, .. } = outlet;
-    let decided = sent(cx, frame, routed, &mut passage, memory, told);
+    let Outlet {
+        memory,
+        rule_events,
+        ..
+    } = outlet;
+    let decided = sent(cx, frame, routed, &mut passage, memory, rule_events);
     tell(frame, &passage, outlet);
     settle(cx, frame, &mut passage, decided, tally, outlet)
 }
@@ -141,11 +152,11 @@ pub(in crate::walk) fn own(
 /// Sends control the events that rules requested for a packet.
 #[inline(always)]
 fn tell(frame: &Frame, passage: &Passage, outlet: &mut Outlet) {
-    if outlet.told.has_events() {
+    if outlet.rule_events.has_events() {
         // In an ICMP error only the quoted packet is translated, not the error's own addresses.
         let translation = passage.translation.filter(|_| !passage.track.quoted);
-        outlet.told.explain(translation);
-        outlet.tell(frame);
+        outlet.rule_events.explain(translation);
+        outlet.send_rule_events(frame);
     }
 }
 
@@ -154,13 +165,13 @@ fn settle(
     cx: &Context<'_>,
     frame: &mut Frame,
     passage: &mut Passage,
-    decided: Result<Onward, Exit>,
+    decided: Result<AcceptedRoute, Exit>,
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
     let ipv6 = passage.fields.tuple.ipv6;
-    let mut onward = match decided {
-        Ok(onward) => onward,
+    let mut accepted = match decided {
+        Ok(accepted) => accepted,
         Err(exit) => {
             if passage.translation.is_none()
                 && let Some(hop) = leave::waits_to_go_back(cx, frame, &exit)
@@ -183,13 +194,13 @@ fn settle(
     // once per vector. Translated packets cause none: after a redirect the sender would bypass the
     // translation.
     let as_it_came = passage.translation.is_none();
-    let protected = onward.adjacency.out.is_protect();
-    if as_it_came && !protected && tally.owes_redirect(onward.adjacency.egress, frame.ingress) {
-        outlet.redirect(frame, onward.hop);
+    let protected = accepted.adjacency.out.is_protect();
+    if as_it_came && !protected && tally.owes_redirect(accepted.adjacency.egress, frame.ingress) {
+        outlet.redirect(frame, accepted.hop);
     }
     let received = received(frame);
-    helper::treat(cx, frame, passage, Some(&mut onward), outlet)?;
-    let adjacency = &onward.adjacency;
+    helper::treat(cx, frame, passage, Some(&mut accepted), outlet)?;
+    let adjacency = &accepted.adjacency;
     commit(frame, passage).map_err(Exit::Drop)?;
     if !ipv6 && frame.ingress != InterfaceId::NONE {
         options::commit(cx, frame, adjacency.egress);
@@ -201,5 +212,9 @@ fn settle(
         return Ok(Departed::Whole(adjacency.out));
     }
     tally.count_guarded(cx, frame, ipv6, received, &outlet.counters);
-    Ok(leave::departed(frame, adjacency, onward.fit == Fit::Whole))
+    Ok(leave::departed(
+        frame,
+        adjacency,
+        accepted.fit == Fit::Whole,
+    ))
 }

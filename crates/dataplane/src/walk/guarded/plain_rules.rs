@@ -3,12 +3,12 @@
 
 use frame::Frame;
 
-use super::chains::{Known, Menu, waiting};
-use super::fasttrack::Shape;
-use super::passage::Early;
-use super::plain::{Busy, Firsts, Outcome, Plain, write};
-use super::run::Waiting;
-use super::{Memory, Passage, Told, commit, connection, translation};
+use super::chains::{ConnectionFacts, Menu, plain_subject};
+use super::fasttrack::EgressHeader;
+use super::flow_batch::BatchedPacket;
+use super::passage::PreroutingResult;
+use super::plain_packets::{ActiveChain, FirstCandidates, Outcome, PlainChains, write};
+use super::{Memory, Passage, RuleEvents, commit, connection, translation};
 use crate::connection::Track;
 use crate::drop::DropReason;
 use crate::outlet::Outlet;
@@ -18,18 +18,18 @@ use crate::walk::near::Next;
 use crate::walk::{Context, Exit, egress};
 
 /// A plain packet whose rules are evaluated one by one.
-pub(super) struct Asking<'a> {
-    pub(super) waiting: &'a Waiting,
+pub(super) struct PlainEvaluation<'a> {
+    pub(super) batched: &'a BatchedPacket,
     pub(super) next: &'a Next,
-    /// Position of the packet in the run.
+    /// Position of the packet in the batch.
     pub(super) at: usize,
     /// Result of mangle's prerouting. The later candidates were looked up with these marks.
-    pub(super) early: Early,
+    pub(super) early: PreroutingResult,
 }
 
 /// A chain to evaluate for a packet.
-struct Step<'a> {
-    busy: Busy<'a>,
+struct ChainStep<'a> {
+    active: ActiveChain<'a>,
     /// The first rule of the chain that may match the packet.
     first: &'a First,
     /// The menu of the chain, which gives the drop reason.
@@ -37,42 +37,42 @@ struct Step<'a> {
 }
 
 /// The packet's fields, marks and changes during rule evaluation.
-struct Asked<'a> {
+struct EvaluationState<'a> {
     received: Tuple,
     track: Track,
     marks: Marks,
     changes: Changes,
-    asking: &'a Asking<'a>,
+    evaluation: &'a PlainEvaluation<'a>,
 }
 
 /// Evaluates the chains forward, filter and postrouting, and writes a packet that they accept.
 #[inline(never)]
-pub(super) fn all(
-    plain: &Plain<'_>,
+pub(super) fn evaluate(
+    plain: &PlainChains<'_>,
     cx: &Context<'_>,
     frame: &mut Frame,
     fields: &mut Fields,
-    asking: &Asking<'_>,
-    firsts: &Firsts,
+    evaluation: &PlainEvaluation<'_>,
+    firsts: &FirstCandidates,
     outlet: &mut Outlet,
 ) -> Outcome {
-    let (waiting, at) = (asking.waiting, asking.at);
-    let mut asked = Asked {
+    let (batched, at) = (evaluation.batched, evaluation.at);
+    let mut state = EvaluationState {
         received: fields.tuple,
-        track: match waiting.way {
-            Some(way) => waiting.passed.track(way),
+        track: match batched.way {
+            Some(way) => batched.passed.track(way),
             None => Track::default(),
         },
         // Earlier rules may have marked the connection since the lookup.
         marks: Marks {
-            connection: match waiting.way {
+            connection: match batched.way {
                 Some(way) => outlet.memory.tracker.mark(way),
-                None => asking.early.marks.connection,
+                None => evaluation.early.marks.connection,
             },
-            ..asking.early.marks
+            ..evaluation.early.marks
         },
-        changes: asking.early.changes,
-        asking,
+        changes: evaluation.early.changes,
+        evaluation,
     };
     fields.ttl -= 1;
     let (forward, late) = match plain.mangle {
@@ -84,63 +84,67 @@ pub(super) fn all(
         (plain.filter, &firsts.filter[at], Menu::Filter),
         (late, &firsts.postrouting[at], Menu::Mangle),
     ];
-    for (busy, first, menu) in chains {
-        let Some(busy) = busy else {
+    for (active, first, menu) in chains {
+        let Some(active) = active else {
             continue;
         };
-        let step = Step { busy, first, menu };
-        let (memory, told) = (&mut outlet.memory, &mut outlet.told);
-        let exit = asked.chain(cx, frame, fields, &step, memory, told);
-        if outlet.told.has_events() {
+        let step = ChainStep {
+            active,
+            first,
+            menu,
+        };
+        let (memory, rule_events) = (&mut outlet.memory, &mut outlet.rule_events);
+        let exit = state.chain(cx, frame, fields, &step, memory, rule_events);
+        if outlet.rule_events.has_events() {
             let tracker = &outlet.memory.tracker;
-            let translation = translation::known(tracker, &asked.track);
-            outlet.told.explain(translation);
-            outlet.tell(frame);
+            let translation = translation::known(tracker, &state.track);
+            outlet.rule_events.explain(translation);
+            outlet.send_rule_events(frame);
         }
         if let Some(exit) = exit {
             return Outcome::Ends(exit);
         }
     }
-    asked.keep(cx, &mut outlet.memory);
-    asked.write(frame, fields, outlet)
+    state.keep(cx, &mut outlet.memory);
+    state.write(frame, fields, outlet)
 }
 
-impl Asked<'_> {
+impl EvaluationState<'_> {
     /// Evaluates one chain. Returns the exit of the packet if a rule ends its walk.
     fn chain(
         &mut self,
         cx: &Context<'_>,
         frame: &Frame,
         fields: &Fields,
-        step: &Step<'_>,
+        step: &ChainStep<'_>,
         memory: &mut Memory,
-        told: &mut Told,
+        rule_events: &mut RuleEvents,
     ) -> Option<Exit> {
         let mut subject = Subject {
-            egress: self.asking.next.class,
-            leaves_by: self.asking.next.adjacency.egress,
+            egress: self.evaluation.next.class,
+            leaves_by: self.evaluation.next.adjacency.egress,
             changes: self.changes,
-            ..waiting(cx, frame, fields, &self.track, self.marks)
+            ..plain_subject(cx, frame, fields, &self.track, self.marks)
         };
-        let facts = Known {
+        let facts = ConnectionFacts {
             cx,
             tracker: &memory.tracker,
             track: &self.track,
             received: &self.received,
             bytes: fields.len,
         };
-        let ahead = match self.marks == self.asking.early.marks {
+        let ahead = match self.marks == self.evaluation.early.marks {
             true => Ahead::of(*step.first),
             false => Ahead::default(),
         };
         let worker = &mut memory.rules;
         let verdict = ahead.run(
-            step.busy.table,
-            step.busy.id,
+            step.active.table,
+            step.active.id,
             &mut subject,
             &facts,
             worker,
-            told,
+            rule_events,
         );
         (self.marks, self.changes) = (subject.marks, subject.changes);
         if self.changes.counted
@@ -153,8 +157,8 @@ impl Asked<'_> {
 
     /// Stores the marks and flags that rules set for the packet's connection.
     fn keep(&self, cx: &Context<'_>, memory: &mut Memory) {
-        let waiting = self.asking.waiting;
-        let Some(way) = waiting.way else {
+        let batched = self.evaluation.batched;
+        let Some(way) = batched.way else {
             return;
         };
         let tracker = &mut memory.tracker;
@@ -162,12 +166,12 @@ impl Asked<'_> {
             tracker.set_mark(way, self.marks.connection);
         }
         if self.changes.fasttrack {
-            connection::stay(cx, tracker, &self.track, true, waiting.hop);
+            connection::stay(cx, tracker, &self.track, true, batched.hop);
         }
     }
 
     fn write(&self, frame: &mut Frame, fields: &Fields, outlet: &mut Outlet) -> Outcome {
-        let Asking { waiting, next, .. } = self.asking;
+        let PlainEvaluation { batched, next, .. } = self.evaluation;
         let kept = Changes {
             fasttrack: self.changes.fasttrack,
             counted: self.changes.counted,
@@ -176,8 +180,8 @@ impl Asked<'_> {
         let tracker = &outlet.memory.tracker;
         frame.mark = self.marks.packet;
         if self.changes == kept {
-            let shape = Shape::of(&next.adjacency, fields.tuple.ipv6);
-            return write(frame, &shape, waiting, tracker);
+            let shape = EgressHeader::of(&next.adjacency, fields.tuple.ipv6);
+            return write(frame, &shape, batched, tracker);
         }
         let passage = Passage {
             track: self.track,

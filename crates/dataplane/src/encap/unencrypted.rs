@@ -8,7 +8,7 @@ use crate::table::Adjacency;
 use crate::walk::{Context, Exit};
 
 /// The path of an outer packet.
-pub(crate) struct Unsealed {
+pub(crate) struct OuterPath {
     /// The next hop, if no rule applies to the outer packet; `None` sends the packet along the
     /// router's output path.
     pub(crate) direct: Option<Adjacency>,
@@ -21,14 +21,14 @@ pub(crate) struct Unsealed {
 ///
 /// # Errors
 /// The tunnel cannot carry the frame.
-pub(crate) fn encapsulate_unsealed(
+pub(crate) fn encapsulate_unencrypted(
     cx: &Context<'_>,
     slot: u32,
     frame: &mut Frame,
     pool: &mut Pool,
-) -> Result<Unsealed, Exit> {
-    let made = cx
-        .interfaces
-        .tunnel(slot, |tunnel| tunnel.encapsulate_unsealed(cx, frame, pool));
+) -> Result<OuterPath, Exit> {
+    let made = cx.interfaces.tunnel(slot, |tunnel| {
+        tunnel.encapsulate_unencrypted(cx, frame, pool)
+    });
     made.unwrap_or(Err(Exit::Drop(DropReason::EgressDown)))
 }

@@ -11,14 +11,14 @@ use crate::outlet::Outlet;
 
 /// Installs shortcuts in the ingress port of a vector.
 #[derive(Clone, Copy)]
-pub(super) struct Teacher {
+pub(super) struct ShortcutInstaller {
     pub(super) ingress: InterfaceId,
     port: u16,
     /// MAC address of the ingress interface.
     to: [u8; 6],
 }
 
-impl Teacher {
+impl ShortcutInstaller {
     /// Returns `None` if the port has no offload or its interface is tapped.
     pub(super) fn of(cx: &Context<'_>, entrance: &Entrance, outlet: &mut Outlet) -> Option<Self> {
         let port = entrance.interface.out.as_port()?;
@@ -65,7 +65,7 @@ impl Teacher {
         })
     }
 
-    pub(super) fn teach(&self, shortcut: &Shortcut, outlet: &mut Outlet) {
+    pub(super) fn install(&self, shortcut: &Shortcut, outlet: &mut Outlet) {
         if let Some(offload) = outlet.offload(self.port) {
             offload.install(shortcut);
         }
@@ -74,7 +74,7 @@ impl Teacher {
     /// Installs shortcuts for frames that the fast path has forwarded to these outs.
     #[cold]
     #[inline(never)]
-    pub(super) fn teach_straight<const IPV6: bool>(
+    pub(super) fn install_straight<const IPV6: bool>(
         &self,
         cx: &Context<'_>,
         frames: &[Frame],
@@ -92,7 +92,7 @@ impl Teacher {
                 connection: None,
                 lane,
             };
-            self.teach(&shortcut, outlet);
+            self.install(&shortcut, outlet);
         }
     }
 }

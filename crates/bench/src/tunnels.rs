@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::wireguard::session::Sending;
 use dataplane::encap::Encapsulation;
-use dataplane::encap::between::{Between, Carries, Heard};
+use dataplane::encap::between::{Between, Carries, KeepaliveCounter};
 use dataplane::encap::vxlan::{DontFragment, Peer, Vxlan};
 use dataplane::encap::wireguard::{self, Allowed, Wireguard};
 use dataplane::snapshot::Prefix;
@@ -38,7 +38,7 @@ pub(super) const KEY: [u8; 32] = [7; 32];
 
 /// A tunnel type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dug {
+pub(super) enum TunnelKind {
     /// Between two IPv4 addresses.
     Between(Carries),
     /// VXLAN over IPv4.
@@ -48,10 +48,10 @@ pub(super) enum Dug {
 }
 
 /// Returns a tunnel of this type for an interface.
-pub(super) fn tunnel(kind: Dug, id: InterfaceId) -> Encapsulation {
+pub(super) fn tunnel(kind: TunnelKind, id: InterfaceId) -> Encapsulation {
     let [local, remote] = [OWN4, FAR_END].map(Ipv4Addr::from_bits);
     match kind {
-        Dug::Between(carries) => Encapsulation::from(Between {
+        TunnelKind::Between(carries) => Encapsulation::from(Between {
             id,
             carries,
             local: local.into(),
@@ -61,9 +61,9 @@ pub(super) fn tunnel(kind: Dug, id: InterfaceId) -> Encapsulation {
             inherits_dont_fragment: false,
             fast: true,
             clamp: None,
-            heard: Heard::default(),
+            heard: KeepaliveCounter::default(),
         }),
-        Dug::Wireguard => {
+        TunnelKind::Wireguard => {
             let peer = Arc::new(wireguard::Peer::new(1));
             peer.set_endpoint(Some((remote, WIREGUARD).into()));
             peer.set_sending(Some(Arc::new(Sending::new(SESSION, &KEY))));
@@ -79,7 +79,7 @@ pub(super) fn tunnel(kind: Dug, id: InterfaceId) -> Encapsulation {
                 allowed: Arc::new(Allowed::new(allowed)),
             })
         }
-        Dug::Vxlan => Encapsulation::from(Vxlan {
+        TunnelKind::Vxlan => Encapsulation::from(Vxlan {
             id,
             vni: VNI,
             port: vxlan::PORT,

@@ -8,17 +8,17 @@ use frame::Frame;
 use frame::shortcut::{Connection, Handler, Rewrite, Rules, Shortcut};
 
 use super::CHUNK;
-use super::ahead::Ahead;
 use super::chunk::{Chunk, Passes};
-use super::plain::{Plain, Verdict};
+use super::chunk_lookups::ChunkLookups;
+use super::plain_packets::{PlainChains, Verdict};
 use crate::connection::{FlowId, NatState, Tracker};
 use crate::nat;
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::walk::teach::Teacher;
+use crate::walk::shortcut_installer::ShortcutInstaller;
 
 /// A packet that this chunk has forwarded.
-struct Forwarded {
+struct ForwardedPacket {
     /// Position in the chunk.
     place: usize,
     way: FlowId,
@@ -28,86 +28,91 @@ struct Forwarded {
 }
 
 impl Passes<'_, '_> {
-    /// Installs shortcuts for the forwarded packets of the run.
+    /// Installs shortcuts for the forwarded packets of the batch.
     #[cold]
     #[inline(never)]
-    pub(super) fn teach_run(
+    pub(super) fn install_batch(
         &mut self,
-        teacher: &Teacher,
-        plain: &Plain<'_>,
+        installer: &ShortcutInstaller,
+        plain: &PlainChains<'_>,
         chunk: &Chunk<'_>,
-        ahead: &Ahead,
+        lookups: &ChunkLookups,
     ) {
-        let ipv6 = ahead.run.is_ipv6();
+        let ipv6 = lookups.batch.is_ipv6();
         if plain.asks_raw() || !self.tally.is_guarded(ipv6) {
             return;
         }
-        for at in 0..ahead.run.len() {
-            let waiting = ahead.run.get(at);
-            let is_tcp = ahead.which.tcp >> waiting.place & 1 != 0;
-            let was_asked = ahead.run.early(at).is_some();
-            let (Some(way), false, false) = (waiting.way, is_tcp, was_asked) else {
+        for at in 0..lookups.batch.len() {
+            let batched = lookups.batch.get(at);
+            let is_tcp = lookups.sets.tcp >> batched.place & 1 != 0;
+            let was_asked = lookups.batch.early(at).is_some();
+            let (Some(way), false, false) = (batched.way, is_tcp, was_asked) else {
                 continue;
             };
-            if plain.verdict(&ahead.firsts, at) != Verdict::Passes {
+            if plain.verdict(&lookups.firsts, at) != Verdict::Passes {
                 continue;
             }
-            let Some(rules) = plain.counting(&ahead.firsts, at) else {
+            let Some(rules) = plain.counting(&lookups.firsts, at) else {
                 continue;
             };
-            let forwarded = Forwarded {
-                place: waiting.place,
+            let forwarded = ForwardedPacket {
+                place: batched.place,
                 way,
-                nat: waiting.passed.nat,
+                nat: batched.passed.nat,
                 handler: Handler::Firewall,
                 rules,
             };
-            self.teach(teacher, &forwarded, chunk);
+            self.install(installer, &forwarded, chunk);
         }
     }
 
     /// Installs shortcuts for the packets in this range, which FastTrack has forwarded.
     #[cold]
     #[inline(never)]
-    pub(super) fn teach_fasttrack<const IPV6: bool>(
+    pub(super) fn install_fasttrack<const IPV6: bool>(
         &mut self,
-        teacher: &Teacher,
+        installer: &ShortcutInstaller,
         places: Range<usize>,
         chunk: &Chunk<'_>,
-        ahead: &Ahead,
+        lookups: &ChunkLookups,
     ) {
         for place in places {
             let tracker = &self.outlet.memory.tracker;
-            let fast = tracker.fast_of::<IPV6>(&ahead.ways, place);
-            let (Some(way), Some(fast)) = (ahead.ways.get(place), fast) else {
+            let fast = tracker.fast_of::<IPV6>(&lookups.ways, place);
+            let (Some(way), Some(fast)) = (lookups.ways.get(place), fast) else {
                 continue;
             };
-            let forwarded = Forwarded {
+            let forwarded = ForwardedPacket {
                 place: place % CHUNK,
                 way,
                 nat: fast.nat,
                 handler: Handler::FastTrack,
                 rules: Rules::default(),
             };
-            self.teach(teacher, &forwarded, chunk);
+            self.install(installer, &forwarded, chunk);
         }
     }
 
-    fn teach(&mut self, teacher: &Teacher, forwarded: &Forwarded, chunk: &Chunk<'_>) {
+    fn install(
+        &mut self,
+        installer: &ShortcutInstaller,
+        forwarded: &ForwardedPacket,
+        chunk: &Chunk<'_>,
+    ) {
         let (frame, out) = (&chunk.frames[forwarded.place], chunk.outs[forwarded.place]);
-        if out == OutId::NONE || frame.ingress != teacher.ingress {
+        if out == OutId::NONE || frame.ingress != installer.ingress {
             return;
         }
-        let shortcut = self.shortcut(teacher, forwarded, frame, out);
+        let shortcut = self.shortcut(installer, forwarded, frame, out);
         if let Some(shortcut) = shortcut {
-            teacher.teach(&shortcut, self.outlet);
+            installer.install(&shortcut, self.outlet);
         }
     }
 
     fn shortcut(
         &mut self,
-        teacher: &Teacher,
-        forwarded: &Forwarded,
+        installer: &ShortcutInstaller,
+        forwarded: &ForwardedPacket,
         frame: &Frame,
         out: OutId,
     ) -> Option<Shortcut> {
@@ -124,7 +129,7 @@ impl Passes<'_, '_> {
                 token,
                 rewrite,
             }),
-            lane: teacher.shortcut_path(self.cx, frame, out, handler, rules, self.outlet)?,
+            lane: installer.shortcut_path(self.cx, frame, out, handler, rules, self.outlet)?,
         })
     }
 }

@@ -9,14 +9,14 @@ use crate::packet::Fields;
 use crate::rule::{Class, Ipsec, Marks, Of, Packets, TOGETHER};
 
 /// The packets of a chunk on arrival, as `raw` matches them before connection tracking.
-pub(super) struct Arrived<'a> {
+pub(super) struct RawPackets<'a> {
     pub(super) frames: &'a [Frame],
     pub(super) ipv6: bool,
     pub(super) columns: &'a Columns,
     pub(super) fields: &'a [Fields; CHUNK],
 }
 
-impl Packets for Arrived<'_> {
+impl Packets for RawPackets<'_> {
     #[inline(always)]
     fn len(&self) -> usize {
         self.frames.len()

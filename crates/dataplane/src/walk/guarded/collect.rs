@@ -1,11 +1,11 @@
-//! Collects plain packets in the run, where they are routed and classified together.
+//! Collects plain packets in the batch, where they are routed and classified together.
 
 use core::ops::Range;
 
-use super::ahead::Ahead;
 use super::chunk::{Chunk, Passes, Stop};
-use super::plain::Plain;
-use super::{CHUNK, Met};
+use super::chunk_lookups::ChunkLookups;
+use super::plain_packets::PlainChains;
+use super::{CHUNK, EarlyLookup};
 use crate::connection::Passed;
 use crate::drop::DropReason;
 use crate::rule::Quick;
@@ -13,138 +13,138 @@ use crate::walk::Exit;
 use crate::walk::packet::packet;
 
 impl Passes<'_, '_> {
-    /// Collects plain packets from `at` on in the run, and moves `at` past them. Stops at the first
-    /// packet that does not take the short way; that packet is unchanged.
+    /// Collects plain packets from `at` on in the batch, and moves `at` past them. Stops at the first
+    /// packet that does not take the short path; that packet is unchanged.
     #[inline(never)]
     pub(super) fn pass(
         &mut self,
         at: &mut usize,
         chunk: &mut Chunk<'_>,
-        ahead: &mut Ahead,
+        lookups: &mut ChunkLookups,
     ) -> Stop {
         let count = chunk.frames.len().min(CHUNK);
         while *at < count {
-            let (ipv6, end) = ahead.which.family(*at, count);
-            let end = ahead.which.waiting(*at, end);
+            let (ipv6, end) = lookups.sets.family(*at, count);
+            let end = lookups.sets.end_of_plain(*at, end);
             if *at == end {
                 let bit = 1 << (*at % CHUNK);
-                if ahead.which.exit & bit != 0 {
+                if lookups.sets.exit & bit != 0 {
                     let exit = chunk.exits[*at];
                     if exit.is_local() {
-                        return Stop::Alone(Some(exit), Met::Unknown);
+                        return Stop::Alone(Some(exit), EarlyLookup::Unknown);
                     }
                     *at += 1;
                     continue;
                 }
-                return match ahead.which.fasttrack & bit {
-                    0 => Stop::Alone(None, Met::Unknown),
+                return match lookups.sets.fasttrack & bit {
+                    0 => Stop::Alone(None, EarlyLookup::Unknown),
                     _ => Stop::FastTrack,
                 };
             }
-            if ahead.run.is_closed(ipv6) {
-                self.finish(chunk, ahead);
+            if lookups.batch.is_closed(ipv6) {
+                self.finish(chunk, lookups);
             }
-            let met = match ipv6 {
-                true => self.wait::<true>(at, end, chunk, ahead),
-                false => self.wait::<false>(at, end, chunk, ahead),
+            let lookup = match ipv6 {
+                true => self.collect::<true>(at, end, chunk, lookups),
+                false => self.collect::<false>(at, end, chunk, lookups),
             };
-            if let Some(met) = met {
-                return Stop::Alone(None, met);
+            if let Some(lookup) = lookup {
+                return Stop::Alone(None, lookup);
             }
         }
         Stop::End
     }
 
-    /// Collects plain packets of one family from `at` to `end` in the run, or drops them if `raw`
+    /// Collects plain packets of one family from `at` to `end` in the batch, or drops them if `raw`
     /// does. Returns the lookup result of the first packet that the guard must decide about.
     #[inline(always)]
-    fn wait<const IPV6: bool>(
+    fn collect<const IPV6: bool>(
         &mut self,
         at: &mut usize,
         end: usize,
         chunk: &mut Chunk<'_>,
-        ahead: &mut Ahead,
-    ) -> Option<Met> {
+        lookups: &mut ChunkLookups,
+    ) -> Option<EarlyLookup> {
         let family = usize::from(IPV6);
         let Some(plain) = self.plain[family] else {
-            return Some(Met::Unknown);
+            return Some(EarlyLookup::Unknown);
         };
         while *at < end {
             let (till, tracked) = match plain.asks_raw() {
-                true => plain.admitted(&ahead.raw[family], *at..end, self.tracks[family]),
+                true => plain.admitted(&lookups.raw[family], *at..end, self.tracks[family]),
                 false => (end, self.tracks[family]),
             };
             if *at < till {
                 let from = *at;
-                *at += self.wait_together::<IPV6>(from..till, tracked, chunk, ahead);
+                *at += self.collect_together::<IPV6>(from..till, tracked, chunk, lookups);
                 if plain.asks_raw() {
                     let rules = &self.outlet.memory.rules;
-                    plain.count_raw(&ahead.raw[family], &ahead.lens, from..*at, rules);
+                    plain.count_raw(&lookups.raw[family], &lookups.lens, from..*at, rules);
                 }
                 if *at == till {
                     continue;
                 }
             }
-            if let Err(met) = self.wait_one::<IPV6>(plain, *at, chunk, ahead) {
-                return Some(met);
+            if let Err(lookup) = self.collect_one::<IPV6>(plain, *at, chunk, lookups) {
+                return Some(lookup);
             }
             *at += 1;
         }
         None
     }
 
-    /// Appends packets that `raw` accepts to the run. Returns the number of packets appended.
+    /// Appends packets that `raw` accepts to the batch. Returns the number of packets appended.
     #[inline(always)]
-    fn wait_together<const IPV6: bool>(
+    fn collect_together<const IPV6: bool>(
         &mut self,
         places: Range<usize>,
         tracked: bool,
         chunk: &mut Chunk<'_>,
-        ahead: &mut Ahead,
+        lookups: &mut ChunkLookups,
     ) -> usize {
         if tracked {
             let tracker = &mut self.outlet.memory.tracker;
-            return ahead.wait::<IPV6>(places, chunk.frames, tracker, self.now);
+            return lookups.collect::<IPV6>(places, chunk.frames, tracker, self.now);
         }
-        let (lens, count) = (&ahead.lens[places.clone()], places.len());
-        ahead.run.add::<IPV6>(places, lens, None);
+        let (lens, count) = (&lookups.lens[places.clone()], places.len());
+        lookups.batch.add::<IPV6>(places, lens, None);
         count
     }
 
-    /// Appends one packet to the run, or drops it if `raw` does.
+    /// Appends one packet to the batch, or drops it if `raw` does.
     ///
     /// # Errors
     /// The guard must decide about the packet: the result of its connection lookup.
     #[inline(never)]
-    fn wait_one<const IPV6: bool>(
+    fn collect_one<const IPV6: bool>(
         &mut self,
-        plain: Plain<'_>,
+        plain: PlainChains<'_>,
         at: usize,
         chunk: &mut Chunk<'_>,
-        ahead: &mut Ahead,
-    ) -> Result<(), Met> {
+        lookups: &mut ChunkLookups,
+    ) -> Result<(), EarlyLookup> {
         let (family, place) = (usize::from(IPV6), at % CHUNK);
-        let len = ahead.lens[place];
-        let found = ahead.ways.get(place).filter(|_| self.tracks[family]);
-        let quick = plain.before(&ahead.raw[family][place], |_| ());
+        let len = lookups.lens[place];
+        let found = lookups.ways.get(place).filter(|_| self.tracks[family]);
+        let quick = plain.before(&lookups.raw[family][place], |_| ());
         let asked = quick == Quick::Ask;
         let tracked = match quick {
             Quick::Accept(_) => self.tracks[family],
             Quick::Notrack(_) => false,
             Quick::Drop(_) => {
-                let (raw, rules) = (&ahead.raw[family], &self.outlet.memory.rules);
-                plain.count_raw(raw, &ahead.lens, place..place + 1, rules);
+                let (raw, rules) = (&lookups.raw[family], &self.outlet.memory.rules);
+                plain.count_raw(raw, &lookups.lens, place..place + 1, rules);
                 chunk.exits[place] = Exit::Drop(DropReason::FirewallRaw);
                 return Ok(());
             }
             _ => {
-                let raw = plain.quiet_raw().ok_or(Met::Unknown)?;
+                let raw = plain.quiet_raw().ok_or(EarlyLookup::Unknown)?;
                 // The guard evaluates `raw` for packets that begin a connection, or whose
                 // connection is on another worker.
                 if self.tracks[family] && found.is_none() {
-                    return Err(Met::Unknown);
+                    return Err(EarlyLookup::Unknown);
                 }
-                match self.ask_raw::<IPV6>(raw, place, chunk, ahead) {
+                match self.evaluate_raw::<IPV6>(raw, place, chunk, lookups) {
                     Ok(tracked) => tracked & self.tracks[family],
                     Err(exit) => {
                         chunk.exits[place] = exit;
@@ -156,13 +156,13 @@ impl Passes<'_, '_> {
         let memory = &mut self.outlet.memory;
         let (mut way, mut passed) = (None, Passed::default());
         if tracked {
-            let found = found.ok_or(Met::Unknown)?;
+            let found = found.ok_or(EarlyLookup::Unknown)?;
             let unknown = if asked {
-                Met::Admitted(found)
+                EarlyLookup::Admitted(found)
             } else {
-                Met::Unknown
+                EarlyLookup::Unknown
             };
-            let counted = match ahead.which.tcp >> place & 1 {
+            let counted = match lookups.sets.tcp >> place & 1 {
                 0 => memory.tracker.pass::<IPV6>(found, len, self.now),
                 _ => {
                     let (packet, tracker) = (packet(&chunk.frames[place]), &mut memory.tracker);
@@ -172,12 +172,12 @@ impl Passes<'_, '_> {
             (way, passed) = (Some(found), counted.ok_or(unknown)?);
         }
         if !asked {
-            let raw = &ahead.raw[family];
-            plain.count_raw(raw, &ahead.lens, place..place + 1, &memory.rules);
+            let raw = &lookups.raw[family];
+            plain.count_raw(raw, &lookups.lens, place..place + 1, &memory.rules);
         }
-        let behind = ahead.run.len();
-        ahead.run.put::<IPV6>(behind, place, len, way, passed);
-        ahead.run.close::<IPV6>(behind + 1);
+        let behind = lookups.batch.len();
+        lookups.batch.put::<IPV6>(behind, place, len, way, passed);
+        lookups.batch.close::<IPV6>(behind + 1);
         Ok(())
     }
 }

@@ -6,22 +6,22 @@ use core::ops::Range;
 use frame::Frame;
 
 use super::CHUNK;
-use super::arrived::Arrived;
-use super::plain::{Firsts, Plain};
-use super::run::{Run, Waiting};
+use super::flow_batch::{BatchedPacket, FlowBatch};
+use super::plain_packets::{FirstCandidates, PlainChains};
+use super::raw_packets::RawPackets;
 use super::translation::turn_destination;
 use crate::connection::{BatchLookup, BatchPackets, NatState, Tick, Tracker};
 use crate::packet::Fields;
 use crate::rule::First;
 use crate::walk::Context;
-use crate::walk::entered::Lane;
 use crate::walk::near::Near;
 use crate::walk::packet::packet;
+use crate::walk::pass1_results::HeaderClass;
 
 /// Working state that the passes over a chunk share. Arrays are indexed by the packet's position in
 /// the chunk.
-pub(in crate::walk) struct Ahead {
-    /// Header fields, valid where the bit in [`Which::fields`] is set: of packets that are not
+pub(in crate::walk) struct ChunkLookups {
+    /// Header fields, valid where the bit in [`PacketSets::fields`] is set: of packets that are not
     /// plain, and of all packets if rules match fields without a column.
     pub(super) fields: [Fields; CHUNK],
     /// Lengths of plain packets in bytes, as [`Fields::len`].
@@ -29,16 +29,16 @@ pub(in crate::walk) struct Ahead {
     /// Connections of plain packets that existed when the chunk began.
     pub(super) ways: BatchLookup,
     /// Bit sets over the chunk: exit, IPv6, plain, TCP, FastTrack.
-    pub(super) which: Which,
-    pub(super) run: Run,
+    pub(super) sets: PacketSets,
+    pub(super) batch: FlowBatch,
     /// First rule candidates in `raw`, by family (IPv4, IPv6) and position.
     pub(super) raw: [[First; CHUNK]; 2],
-    pub(super) firsts: Firsts,
+    pub(super) firsts: FirstCandidates,
 }
 
 /// Bit sets over a chunk: bit `n` belongs to the packet at position `n`.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Which {
+pub(super) struct PacketSets {
     /// The packet has left its walk in pass 1.
     pub(super) exit: u64,
     pub(super) ipv6: u64,
@@ -57,15 +57,15 @@ pub(super) struct Which {
     pub(super) read: u64,
 }
 
-impl Which {
-    /// Sets the bits that follow from the lanes of pass 1.
+impl PacketSets {
+    /// Sets the bits that follow from the header classes of pass 1.
     #[inline(always)]
-    pub(super) fn enter(&mut self, lanes: &[Lane]) {
-        let bits = |lane: Lane| {
-            let bits = lanes.iter().take(CHUNK).enumerate();
-            bits.fold(0, |bits, (at, is)| bits | u64::from(*is == lane) << at)
+    pub(super) fn enter(&mut self, classes: &[HeaderClass]) {
+        let bits = |class: HeaderClass| {
+            let bits = classes.iter().take(CHUNK).enumerate();
+            bits.fold(0, |bits, (at, is)| bits | u64::from(*is == class) << at)
         };
-        (self.exit, self.ipv6) = (bits(Lane::Exit), bits(Lane::V6));
+        (self.exit, self.ipv6) = (bits(HeaderClass::Exit), bits(HeaderClass::V6));
     }
 
     /// Advances `at` past packets that pass 1 has parsed. Returns the family (true: IPv6) and the
@@ -95,31 +95,31 @@ impl Which {
         (ipv6, end.min(at + len as usize))
     }
 
-    /// Returns the end of the consecutive packets in `at..end` that take the short way.
+    /// Returns the end of the consecutive packets in `at..end` that take the short path.
     #[inline(always)]
-    pub(super) fn waiting(&self, at: usize, end: usize) -> usize {
+    pub(super) fn end_of_plain(&self, at: usize, end: usize) -> usize {
         let rest = (self.plain & !self.fasttrack) >> (at % CHUNK);
         end.min(at + rest.trailing_ones() as usize)
     }
 }
 
-impl Ahead {
+impl ChunkLookups {
     pub(in crate::walk) fn new() -> Self {
         Self {
             fields: [Fields::default(); CHUNK],
             lens: [0; CHUNK],
             ways: BatchLookup::default(),
-            which: Which::default(),
-            run: Run::new(),
+            sets: PacketSets::default(),
+            batch: FlowBatch::new(),
             raw: [[First::NOBODY; CHUNK]; 2],
-            firsts: Firsts::new(),
+            firsts: FirstCandidates::new(),
         }
     }
 
     /// Clears the bit sets for a new chunk.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
-        self.which = Which::default();
+        self.sets = PacketSets::default();
     }
 
     /// Looks up the candidate rules of `raw` for the packets of a chunk.
@@ -127,15 +127,15 @@ impl Ahead {
     pub(super) fn look_up_raw(
         &mut self,
         cx: &Context<'_>,
-        plain: &Plain<'_>,
+        plain: &PlainChains<'_>,
         family: usize,
         frames: &[Frame],
     ) {
-        self.run.columns.classify(cx, frames.len());
-        let arrived = Arrived {
+        self.batch.columns.classify(cx, frames.len());
+        let arrived = RawPackets {
             frames,
             ipv6: family != 0,
-            columns: &self.run.columns,
+            columns: &self.batch.columns,
             fields: &self.fields,
         };
         plain.look_up_raw(&arrived, &mut self.raw[family]);
@@ -144,8 +144,12 @@ impl Ahead {
     /// Starts the connection lookups of the packets in this range, and prefetches their index
     /// entries.
     #[inline(always)]
-    pub(super) fn ask<const IPV6: bool>(&mut self, places: Range<usize>, tracker: &Tracker) {
-        let columns = &self.run.columns;
+    pub(super) fn start_lookups<const IPV6: bool>(
+        &mut self,
+        places: Range<usize>,
+        tracker: &Tracker,
+    ) {
+        let columns = &self.batch.columns;
         tracker.ask::<IPV6>(&mut self.ways, places, |at| columns.tuple::<IPV6>(at));
     }
 
@@ -153,90 +157,90 @@ impl Ahead {
     #[inline(always)]
     pub(super) fn fields(&mut self, at: usize, frame: &Frame) -> &mut Fields {
         let at = at % CHUNK;
-        if self.which.fields >> at & 1 == 0 {
-            self.which.fields |= 1 << at;
+        if self.sets.fields >> at & 1 == 0 {
+            self.sets.fields |= 1 << at;
             self.fields[at] = Fields::of(packet(frame));
         }
         &mut self.fields[at]
     }
 
-    /// Looks up the candidate rules of mangle's prerouting for the packets of the run.
+    /// Looks up the candidate rules of mangle's prerouting for the packets of the batch.
     #[inline(always)]
-    pub(super) fn look_up_early(&mut self, plain: &Plain<'_>) {
-        plain.look_up_early(&self.run, &self.fields, &mut self.firsts);
+    pub(super) fn look_up_early(&mut self, plain: &PlainChains<'_>) {
+        plain.look_up_early(&self.batch, &self.fields, &mut self.firsts);
     }
 
-    /// Translates and routes the packets of the run, and looks up the candidate rules of the later
+    /// Translates and routes the packets of the batch, and looks up the candidate rules of the later
     /// chains.
     #[inline(always)]
     pub(super) fn look_up(
         &mut self,
-        plain: &Plain<'_>,
+        plain: &PlainChains<'_>,
         cx: &Context<'_>,
         near: &mut Near,
         tracker: &Tracker,
     ) {
-        if self.run.translates() {
-            let (fields, read) = (&mut self.fields, self.which.fields);
-            match self.run.is_ipv6() {
-                true => self.run.turn::<true>(fields, read, tracker),
-                false => self.run.turn::<false>(fields, read, tracker),
+        if self.batch.translates() {
+            let (fields, read) = (&mut self.fields, self.sets.fields);
+            match self.batch.is_ipv6() {
+                true => self.batch.turn::<true>(fields, read, tracker),
+                false => self.batch.turn::<false>(fields, read, tracker),
             }
         }
-        self.run.route(cx, near);
-        plain.look_up(&self.run, &self.fields, &mut self.firsts);
+        self.batch.route(cx, near);
+        plain.look_up(&self.batch, &self.fields, &mut self.firsts);
     }
 
-    /// Returns the fields of a packet of the run with its translated destination, the candidate
-    /// rules and the run.
+    /// Returns the fields of a packet of the batch with its translated destination, the candidate
+    /// rules and the batch.
     #[inline(always)]
-    pub(super) fn asked(
+    pub(super) fn with_fields(
         &mut self,
-        waiting: &Waiting,
+        batched: &BatchedPacket,
         frame: &Frame,
         tracker: &Tracker,
-    ) -> (&mut Fields, &Firsts, &Run) {
-        let unread = self.which.fields >> (waiting.place % CHUNK) & 1 == 0;
-        let fields = self.fields(waiting.place, frame);
-        if let Some(way) = waiting.way
+    ) -> (&mut Fields, &FirstCandidates, &FlowBatch) {
+        let unread = self.sets.fields >> (batched.place % CHUNK) & 1 == 0;
+        let fields = self.fields(batched.place, frame);
+        if let Some(way) = batched.way
             && unread
-            && waiting.passed.nat != NatState::default()
+            && batched.passed.nat != NatState::default()
         {
             turn_destination(tracker, way, &mut fields.tuple);
         }
-        let fields = &mut self.fields[waiting.place % CHUNK];
-        (fields, &self.firsts, &self.run)
+        let fields = &mut self.fields[batched.place % CHUNK];
+        (fields, &self.firsts, &self.batch)
     }
 
-    /// Appends the tracked packets in this range to the run, up to the first packet that the
+    /// Appends the tracked packets in this range to the batch, up to the first packet that the
     /// connection tracker leaves to the guard. Returns the number of packets appended.
     #[inline(never)]
-    pub(super) fn wait<const IPV6: bool>(
+    pub(super) fn collect<const IPV6: bool>(
         &mut self,
         places: Range<usize>,
         frames: &[Frame],
         tracker: &mut Tracker,
         now: Tick,
     ) -> usize {
-        let (first, len) = (places.start, self.run.len());
+        let (first, len) = (places.start, self.batch.len());
         let lens = &self.lens[places.clone()];
         let frames = &frames[places.clone()];
-        let run = &mut self.run;
+        let batch = &mut self.batch;
         let packets = BatchPackets {
             ways: &self.ways,
             places,
             lens,
-            segments: self.which.tcp,
+            segments: self.sets.tcp,
         };
         let done = tracker.pass_together::<IPV6>(
             packets,
             |at| packet(&frames[at]),
             now,
-            |at, passed| run.keep(len + at, passed),
+            |at, passed| batch.keep(len + at, passed),
         );
         let places = first..first + done;
         let ways = self.ways.of(places.clone());
-        self.run.add::<IPV6>(places, &lens[..done], Some(ways));
+        self.batch.add::<IPV6>(places, &lens[..done], Some(ways));
         done
     }
 }

@@ -1,20 +1,20 @@
-//! The short way: whole TCP segments and UDP datagrams without options, to a next hop of kind
+//! The short path: whole TCP segments and UDP datagrams without options, to a next hop of kind
 //! forward, either untracked or in the middle of a connection that both ends have confirmed.
 //!
-//! The short way evaluates the same rules as [`super::Guard`] on the same subject, and omits the
+//! The short path evaluates the same rules as [`super::Guard`] on the same subject, and omits the
 //! checks that plain packets pass by definition: an expiring TTL, a packet larger than the MTU, a
 //! new connection. The outcome of one packet affects the next only where a rule marks their
-//! connection, so consecutive packets are collected in a [`Run`]. Other packets are left untouched
+//! connection, so consecutive packets are collected in a [`FlowBatch`]. Other packets are left untouched
 //! for the guard.
 
 use frame::Frame;
 use frame::shortcut::Rules;
 
-use super::ask::{self, Asking};
-use super::fasttrack::Shape;
-use super::passage::Early;
-use super::run::{Looked, Run, Waiting};
-use super::{CHUNK, Met};
+use super::fasttrack::EgressHeader;
+use super::flow_batch::{BatchView, BatchedPacket, FlowBatch};
+use super::passage::PreroutingResult;
+use super::plain_rules::{self, PlainEvaluation};
+use super::{CHUNK, EarlyLookup};
 use crate::connection::{NatState, NextHop, Tracker};
 use crate::drop::DropReason;
 use crate::firewall::{filter, mangle, raw};
@@ -28,13 +28,13 @@ use crate::walk::{Context, Exit};
 
 /// A chain that has rules.
 #[derive(Clone, Copy)]
-pub(super) struct Busy<'a> {
+pub(super) struct ActiveChain<'a> {
     pub(super) table: &'a Table,
     pub(super) id: ChainId,
     pub(super) chain: &'a Chain,
 }
 
-impl<'a> Busy<'a> {
+impl<'a> ActiveChain<'a> {
     fn of(table: &'a Table, id: ChainId) -> Option<Self> {
         let id = table.busy(id)?;
         let chain = table.chain(id)?;
@@ -44,9 +44,9 @@ impl<'a> Busy<'a> {
 
 /// The chains that plain packets of one family pass.
 #[derive(Clone, Copy)]
-pub(super) struct Plain<'a> {
-    pub(super) raw: Option<Busy<'a>>,
-    pub(super) filter: Option<Busy<'a>>,
+pub(super) struct PlainChains<'a> {
+    pub(super) raw: Option<ActiveChain<'a>>,
+    pub(super) filter: Option<ActiveChain<'a>>,
     /// `None` if no `mangle` chain has rules for plain packets.
     pub(super) mangle: Option<Mangle<'a>>,
     /// Some rule matches packet marks.
@@ -58,14 +58,14 @@ pub(super) struct Plain<'a> {
 /// The chains of `mangle`, in their order around `filter`.
 #[derive(Clone, Copy)]
 pub(super) struct Mangle<'a> {
-    prerouting: Option<Busy<'a>>,
-    pub(super) forward: Option<Busy<'a>>,
-    pub(super) postrouting: Option<Busy<'a>>,
+    prerouting: Option<ActiveChain<'a>>,
+    pub(super) forward: Option<ActiveChain<'a>>,
+    pub(super) postrouting: Option<ActiveChain<'a>>,
 }
 
 /// The first candidate rules of each packet in the chains after connection tracking, by the
-/// packet's position in the run.
-pub(super) struct Firsts {
+/// packet's position in the batch.
+pub(super) struct FirstCandidates {
     pub(super) filter: [First; CHUNK],
     prerouting: [First; CHUNK],
     pub(super) forward: [First; CHUNK],
@@ -75,16 +75,16 @@ pub(super) struct Firsts {
     kept: u64,
 }
 
-/// A packet of a run, and the candidate rules of the run.
-pub(super) struct InRun<'a> {
-    /// Position of the packet in the run.
+/// A packet of a batch, and the candidate rules of the batch.
+pub(super) struct BatchMember<'a> {
+    /// Position of the packet in the batch.
     pub(super) at: usize,
-    pub(super) waiting: &'a Waiting,
-    pub(super) firsts: &'a Firsts,
-    pub(super) run: &'a Run,
+    pub(super) batched: &'a BatchedPacket,
+    pub(super) firsts: &'a FirstCandidates,
+    pub(super) batch: &'a FlowBatch,
 }
 
-impl Firsts {
+impl FirstCandidates {
     pub(super) const fn new() -> Self {
         const NONE: [First; CHUNK] = [First::NOBODY; CHUNK];
         Self {
@@ -123,32 +123,32 @@ pub(super) enum Verdict {
     AsksEarly,
 }
 
-/// The outcome of the short way for a packet.
+/// The outcome of the short path for a packet.
 pub(super) enum Outcome {
     /// The packet leaves by this out.
     Leaves(OutId),
     Ends(Exit),
     /// The packet is left to the guard, with the result of its connection lookup.
-    Guard(Met),
+    Guard(EarlyLookup),
 }
 
-impl<'a> Plain<'a> {
+impl<'a> PlainChains<'a> {
     /// Returns `None` if routing rules or IPsec policies must be checked for every packet.
     pub(super) fn of(cx: &Context<'a>, ipv6: bool) -> Option<Self> {
         let tables = cx.snapshot.firewall.tables(ipv6);
         let mangle = Mangle {
-            prerouting: Busy::of(&tables.mangle, mangle::PREROUTING),
-            forward: Busy::of(&tables.mangle, mangle::FORWARD),
-            postrouting: Busy::of(&tables.mangle, mangle::POSTROUTING),
+            prerouting: ActiveChain::of(&tables.mangle, mangle::PREROUTING),
+            forward: ActiveChain::of(&tables.mangle, mangle::FORWARD),
+            postrouting: ActiveChain::of(&tables.mangle, mangle::POSTROUTING),
         };
         let chains = [mangle.prerouting, mangle.forward, mangle.postrouting];
-        let filter = Busy::of(&tables.filter, filter::FORWARD);
+        let filter = ActiveChain::of(&tables.filter, filter::FORWARD);
         let mut all = chains.iter().chain([&filter]).flatten();
-        let reads_marks = all.any(|busy| busy.chain.reads_packet_marks);
+        let reads_marks = all.any(|active| active.chain.reads_packet_marks);
         let any = chains.iter().any(Option::is_some);
         let alone = cx.snapshot.rules.is_empty() && cx.snapshot.ipsec.is_empty();
         alone.then_some(Self {
-            raw: Busy::of(&tables.raw, raw::PREROUTING),
+            raw: ActiveChain::of(&tables.raw, raw::PREROUTING),
             filter,
             mangle: any.then_some(mangle),
             reads_marks,
@@ -159,7 +159,8 @@ impl<'a> Plain<'a> {
     /// Returns true if rules match fields without a column.
     #[inline(always)]
     pub(super) fn asks_fields(&self) -> bool {
-        let asks = |busy: Option<Busy<'_>>| busy.is_some_and(|busy| !busy.chain.by_columns);
+        let asks =
+            |active: Option<ActiveChain<'_>>| active.is_some_and(|active| !active.chain.by_columns);
         let mangle = self.mangle.is_some_and(|mangle| {
             asks(mangle.prerouting) | asks(mangle.forward) | asks(mangle.postrouting)
         });
@@ -176,15 +177,20 @@ impl<'a> Plain<'a> {
 
     /// Returns the verdict of a chain; a chain without rules accepts.
     #[inline(always)]
-    fn says(&self, busy: Option<Busy<'_>>, first: &First) -> Quick {
-        self.follow(busy, first, |_| ())
+    fn says(&self, active: Option<ActiveChain<'_>>, first: &First) -> Quick {
+        self.follow(active, first, |_| ())
     }
 
     /// Returns the verdict of a chain. Calls `passed` for each rule that counts the packet and lets
     /// it continue.
     #[inline(always)]
-    fn follow(&self, busy: Option<Busy<'_>>, first: &First, passed: impl FnMut(u32)) -> Quick {
-        let Some(Busy { chain, .. }) = busy else {
+    fn follow(
+        &self,
+        active: Option<ActiveChain<'_>>,
+        first: &First,
+        passed: impl FnMut(u32),
+    ) -> Quick {
+        let Some(ActiveChain { chain, .. }) = active else {
             return Quick::Accept(NOBODY);
         };
         if !self.reads_marks {
@@ -196,9 +202,9 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Returns the combined verdict of all chains for a packet of a run.
+    /// Returns the combined verdict of all chains for a packet of a batch.
     #[inline(always)]
-    pub(super) fn verdict(&self, firsts: &Firsts, at: usize) -> Verdict {
+    pub(super) fn verdict(&self, firsts: &FirstCandidates, at: usize) -> Verdict {
         let at = at % CHUNK;
         let filter = self.says(self.filter, &firsts.filter[at]);
         if let Some(mangle) = self.mangle {
@@ -223,19 +229,26 @@ impl<'a> Plain<'a> {
 
     /// Returns the packet mark after prerouting. If no rule was evaluated, the mark is known only
     /// where `keeps_marks` is set.
-    fn early_mark(&self, firsts: &Firsts, at: usize, early: Option<&Early>) -> u32 {
+    fn early_mark(
+        &self,
+        firsts: &FirstCandidates,
+        at: usize,
+        early: Option<&PreroutingResult>,
+    ) -> u32 {
         let asked = early.map_or(0, |early| early.marks.packet);
         let chain = self.mangle.and_then(|mangle| mangle.prerouting);
-        let mark = chain.and_then(|busy| busy.chain.mark(&firsts.prerouting[at % CHUNK]));
+        let mark = chain.and_then(|active| active.chain.mark(&firsts.prerouting[at % CHUNK]));
         mark.unwrap_or(asked)
     }
 
     /// Returns the packet mark with which an accepted packet leaves. Valid where `keeps_marks` is
     /// set.
     #[inline(never)]
-    pub(super) fn mark(&self, firsts: &Firsts, at: usize, run: &Run) -> u32 {
+    pub(super) fn mark(&self, firsts: &FirstCandidates, at: usize, batch: &FlowBatch) -> u32 {
         let at = at % CHUNK;
-        let of = |busy: Option<Busy<'_>>, first| busy.and_then(|busy| busy.chain.mark(first));
+        let of = |active: Option<ActiveChain<'_>>, first| {
+            active.and_then(|active| active.chain.mark(first))
+        };
         let (forward, late) = match self.mangle {
             Some(mangle) => (
                 of(mangle.forward, &firsts.forward[at]),
@@ -244,13 +257,19 @@ impl<'a> Plain<'a> {
             None => (None, None),
         };
         late.or(forward)
-            .unwrap_or_else(|| self.early_mark(firsts, at, run.early(at)))
+            .unwrap_or_else(|| self.early_mark(firsts, at, batch.early(at)))
     }
 
     /// Counts a packet for the rules of a chain that accept it.
     #[inline(always)]
-    fn count(&self, busy: Option<Busy<'_>>, first: &First, len: u32, rules: &rule::Worker) {
-        if let Quick::Accept(rule) = self.follow(busy, first, |rule| rules.count(rule, len)) {
+    fn count(
+        &self,
+        active: Option<ActiveChain<'_>>,
+        first: &First,
+        len: u32,
+        rules: &rule::Worker,
+    ) {
+        if let Quick::Accept(rule) = self.follow(active, first, |rule| rules.count(rule, len)) {
             rules.count(rule, len);
         }
     }
@@ -259,7 +278,7 @@ impl<'a> Plain<'a> {
     #[inline(always)]
     pub(super) fn count_all(
         &self,
-        firsts: &Firsts,
+        firsts: &FirstCandidates,
         at: usize,
         len: u32,
         verdict: Verdict,
@@ -281,10 +300,11 @@ impl<'a> Plain<'a> {
 
     /// Returns the rules that count an accepted packet; `None` if there are more than [`Rules`]
     /// holds.
-    pub(super) fn counting(&self, firsts: &Firsts, at: usize) -> Option<Rules> {
+    pub(super) fn counting(&self, firsts: &FirstCandidates, at: usize) -> Option<Rules> {
         let at = at % CHUNK;
-        let mangle =
-            |chain: fn(&Mangle<'a>) -> Option<Busy<'a>>| self.mangle.as_ref().and_then(chain);
+        let mangle = |chain: fn(&Mangle<'a>) -> Option<ActiveChain<'a>>| {
+            self.mangle.as_ref().and_then(chain)
+        };
         let chains = [
             (mangle(|mangle| mangle.prerouting), &firsts.prerouting[at]),
             (mangle(|mangle| mangle.forward), &firsts.forward[at]),
@@ -293,8 +313,8 @@ impl<'a> Plain<'a> {
         ];
         let (mut rules, mut fits) = (Rules::default(), true);
         let mut count = |rule| fits &= rule == NOBODY || rules.push(rule);
-        for (busy, first) in chains {
-            if let Quick::Accept(rule) = self.follow(busy, first, &mut count) {
+        for (active, first) in chains {
+            if let Quick::Accept(rule) = self.follow(active, first, &mut count) {
                 count(rule);
             }
         }
@@ -304,26 +324,31 @@ impl<'a> Plain<'a> {
     /// Returns the prerouting chain if its rules may have to be evaluated, and affect routing by
     /// marks only.
     #[inline(always)]
-    pub(super) fn early(&self) -> Option<Busy<'a>> {
+    pub(super) fn early(&self) -> Option<ActiveChain<'a>> {
         let early = self.mangle?.prerouting?;
         let asks = early.chain.has_to_ask | self.reads_marks;
         (asks & !early.table.decides).then_some(early)
     }
 
-    /// Returns true if the prerouting rules must be evaluated for a packet of a run.
+    /// Returns true if the prerouting rules must be evaluated for a packet of a batch.
     #[inline(always)]
-    pub(super) fn has_to_ask(&self, firsts: &Firsts, at: usize) -> bool {
+    pub(super) fn has_to_ask(&self, firsts: &FirstCandidates, at: usize) -> bool {
         let early = self.mangle.and_then(|mangle| mangle.prerouting);
         self.says(early, &firsts.prerouting[at % CHUNK]) == Quick::Ask
     }
 
-    /// Looks up the candidate rules of prerouting for the packets of a run, before routing.
+    /// Looks up the candidate rules of prerouting for the packets of a batch, before routing.
     #[inline(always)]
-    pub(super) fn look_up_early(&self, run: &Run, fields: &[Fields; CHUNK], firsts: &mut Firsts) {
+    pub(super) fn look_up_early(
+        &self,
+        batch: &FlowBatch,
+        fields: &[Fields; CHUNK],
+        firsts: &mut FirstCandidates,
+    ) {
         firsts.kept = 0;
         if let Some(mangle) = self.mangle {
-            let looked = Looked {
-                run,
+            let looked = BatchView {
+                batch,
                 fields,
                 routed: false,
             };
@@ -331,11 +356,16 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Looks up the candidate rules of the later chains for the packets of a run, after routing.
+    /// Looks up the candidate rules of the later chains for the packets of a batch, after routing.
     #[inline(always)]
-    pub(super) fn look_up(&self, run: &Run, fields: &[Fields; CHUNK], firsts: &mut Firsts) {
-        let looked = Looked {
-            run,
+    pub(super) fn look_up(
+        &self,
+        batch: &FlowBatch,
+        fields: &[Fields; CHUNK],
+        firsts: &mut FirstCandidates,
+    ) {
+        let looked = BatchView {
+            batch,
             fields,
             routed: true,
         };
@@ -346,52 +376,52 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Decides about a packet of a run, and writes it if the rules accept it.
+    /// Decides about a packet of a batch, and writes it if the rules accept it.
     #[inline(always)]
     pub(super) fn leave(
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
         fields: &mut Fields,
-        in_run: &InRun<'_>,
+        member: &BatchMember<'_>,
         near: &mut Near,
         outlet: &mut Outlet,
     ) -> Outcome {
-        let InRun {
+        let BatchMember {
             at,
-            waiting,
+            batched,
             firsts,
-            run,
-        } = *in_run;
-        let next = near.get(cx, waiting.hop);
+            batch,
+        } = *member;
+        let next = near.get(cx, batched.hop);
         let tracker = &outlet.memory.tracker;
-        if !takes(next, fields, frame) || !keeps_to(next, waiting, tracker) {
-            return Outcome::Guard(give_up(frame, fields, waiting, tracker));
+        if !takes(next, fields, frame) || !keeps_to(next, batched, tracker) {
+            return Outcome::Guard(leave_to_guard(frame, fields, batched, tracker));
         }
         let verdict = self.verdict(firsts, at);
         match verdict {
-            Verdict::AsksEarly => Outcome::Guard(give_up(frame, fields, waiting, tracker)),
+            Verdict::AsksEarly => Outcome::Guard(leave_to_guard(frame, fields, batched, tracker)),
             // The changed TTL may expire here.
-            Verdict::Asks if run.early(at).is_some_and(Early::sets_ttl) => {
-                Outcome::Guard(give_up(frame, fields, waiting, tracker))
+            Verdict::Asks if batch.early(at).is_some_and(PreroutingResult::sets_ttl) => {
+                Outcome::Guard(leave_to_guard(frame, fields, batched, tracker))
             }
             Verdict::Asks => {
                 if let Some(mangle) = self.mangle {
                     let first = &firsts.prerouting[at % CHUNK];
                     self.count(mangle.prerouting, first, fields.len, &outlet.memory.rules);
                 }
-                let early = run.early(at).copied();
-                let mut early = early.unwrap_or_else(|| Early::of(waiting));
+                let early = batch.early(at).copied();
+                let mut early = early.unwrap_or_else(|| PreroutingResult::of(batched));
                 if self.keeps_marks {
-                    early.marks.packet = self.early_mark(firsts, at, run.early(at));
+                    early.marks.packet = self.early_mark(firsts, at, batch.early(at));
                 }
-                let asking = Asking {
-                    waiting,
+                let evaluation = PlainEvaluation {
+                    batched,
                     next,
                     at,
                     early,
                 };
-                ask::all(self, cx, frame, fields, &asking, firsts, outlet)
+                plain_rules::evaluate(self, cx, frame, fields, &evaluation, firsts, outlet)
             }
             Verdict::Ends(_) => {
                 self.count_all(firsts, at, fields.len, verdict, &outlet.memory.rules);
@@ -400,40 +430,45 @@ impl<'a> Plain<'a> {
             Verdict::Passes => {
                 self.count_all(firsts, at, fields.len, verdict, &outlet.memory.rules);
                 if self.keeps_marks {
-                    frame.mark = self.mark(firsts, at, run);
+                    frame.mark = self.mark(firsts, at, batch);
                 }
-                let shape = Shape::of(&next.adjacency, fields.tuple.ipv6);
-                write(frame, &shape, waiting, &outlet.memory.tracker)
+                let shape = EgressHeader::of(&next.adjacency, fields.tuple.ipv6);
+                write(frame, &shape, batched, &outlet.memory.tracker)
             }
         }
     }
 }
 
-/// Looks up the candidate rules of one chain for the packets of a run.
+/// Looks up the candidate rules of one chain for the packets of a batch.
 #[inline(always)]
-fn look_up(busy: Option<Busy<'_>>, looked: &Looked<'_>, firsts: &mut [First; CHUNK]) {
-    if let Some(Busy { table, id, .. }) = busy {
-        let len = looked.run.len().min(CHUNK);
+fn look_up(active: Option<ActiveChain<'_>>, looked: &BatchView<'_>, firsts: &mut [First; CHUNK]) {
+    if let Some(ActiveChain { table, id, .. }) = active {
+        let len = looked.batch.len().min(CHUNK);
         table.ahead(id, looked, &mut firsts[..len]);
     }
 }
 
 /// Leaves a packet to the guard: restores its received tuple and returns the evaluation results
-/// that the guard must not repeat. If the connection ended while the packet waited in the run, the
+/// that the guard must not repeat. If the connection ended while the packet waited in the batch, the
 /// guard looks it up anew.
 #[cold]
 #[inline(never)]
-fn give_up(frame: &Frame, fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
-    match waiting.way {
+fn leave_to_guard(
+    frame: &Frame,
+    fields: &mut Fields,
+    batched: &BatchedPacket,
+    tracker: &Tracker,
+) -> EarlyLookup {
+    match batched.way {
         Some(way) if !tracker.is_live(way) => {
             *fields = Fields::of(packet(frame));
-            Met::Ended
+            EarlyLookup::Ended
         }
         Some(way) => {
             fields.tuple = tracker.tuple(way);
-            Met::Tracked(waiting.passed.track(way))
+            EarlyLookup::Tracked(batched.passed.track(way))
         }
-        None => Met::Untracked,
+        None => EarlyLookup::Untracked,
     }
 }
 
@@ -441,14 +476,14 @@ fn give_up(frame: &Frame, fields: &mut Fields, waiting: &Waiting, tracker: &Trac
 #[inline(always)]
 pub(super) fn write(
     frame: &mut Frame,
-    shape: &Shape,
-    waiting: &Waiting,
+    shape: &EgressHeader,
+    batched: &BatchedPacket,
     tracker: &Tracker,
 ) -> Outcome {
-    let translated = waiting
+    let translated = batched
         .way
-        .filter(|_| waiting.passed.nat != NatState::default());
-    match shape.depart(frame, waiting.len, translated, tracker) {
+        .filter(|_| batched.passed.nat != NatState::default());
+    match shape.depart(frame, batched.len, translated, tracker) {
         Some(()) => Outcome::Leaves(shape.out),
         None => Outcome::Ends(Exit::Drop(DropReason::FirewallTruncated)),
     }
@@ -457,12 +492,12 @@ pub(super) fn write(
 /// Returns true if the connection may leave by this next hop without a check of its egress
 /// interface ([`Tracker::keeps_to`]). Connections without source translation need no such check.
 #[inline(always)]
-pub(super) fn keeps_to(next: &Next, waiting: &Waiting, tracker: &Tracker) -> bool {
-    let translated = waiting.passed.nat.intersects(NatState::SRCNAT);
-    let way = waiting.way.filter(|_| translated);
+pub(super) fn keeps_to(next: &Next, batched: &BatchedPacket, tracker: &Tracker) -> bool {
+    let translated = batched.passed.nat.intersects(NatState::SRCNAT);
+    let way = batched.way.filter(|_| translated);
     way.is_none_or(|way| {
         let next_hop = NextHop {
-            id: waiting.hop,
+            id: batched.hop,
             generation: next.generation,
         };
         tracker.keeps_to(way, next_hop)
