@@ -48,6 +48,16 @@ drops! {
     PppoeSession = "pppoe-session",
     /// The PPP protocol in the PPPoE session is not supported.
     PppoeProtocol = "pppoe-protocol",
+    /// The packet belongs to a link on which no PPP session runs.
+    PppLink = "ppp-no-session",
+    /// A PPP control packet is truncated, or its length or an option is malformed (RFC 1661, 5 and 6).
+    PppMalformed = "ppp-malformed",
+    /// The protocol or the code of a PPP packet is unknown; the sender was told (RFC 1661, 5.6 and 5.7).
+    PppUnknown = "ppp-unknown",
+    /// A PPP control packet does not fit the state of its session, such as a delayed answer.
+    PppUnexpected = "ppp-unexpected",
+    /// A multilink fragment was lost, or the packet exceeds the MRRU (RFC 1990, 4 and 5).
+    PppFragment = "ppp-fragment",
     /// The ingress interface is disabled or has no IP configuration.
     InterfaceDown = "interface-down",
     /// The packet is shorter than an IPv4 header or its total length (RFC 1812, 5.2.2).

@@ -40,6 +40,7 @@ pub(crate) mod netwatch;
 pub(crate) mod ntp;
 pub(crate) mod ping;
 pub(crate) mod pool;
+pub(crate) mod ppp;
 pub(crate) mod queue;
 pub(crate) mod radius;
 pub(crate) mod schedule;

@@ -39,6 +39,7 @@ use crate::feature::netwatch::Watches;
 use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
 use crate::feature::pool::AddressPools;
+use crate::feature::ppp::Ppp;
 use crate::feature::queue::Queues;
 use crate::feature::radius::Radius;
 use crate::feature::schedule::Schedule;
@@ -56,7 +57,7 @@ use crate::records::Recalled;
 use crate::running::Running;
 
 /// Number of features.
-const COUNT: usize = 40;
+const COUNT: usize = 41;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -102,6 +103,8 @@ pub(crate) struct Features {
     pub(crate) vxlans: Vxlans,
     /// EoIP, GRE, IPIP and 6to4 tunnels.
     pub(crate) tunnels: Tunnels,
+    /// PPP sessions of clients and users.
+    pub(crate) ppp: Ppp,
     /// IPsec policies and IKE.
     pub(crate) ipsec: Ipsec,
     /// WireGuard interfaces and their peers.
@@ -172,6 +175,7 @@ impl Features {
             virtual_routers: VirtualRouters::default(),
             vxlans: Vxlans::new(others.next_u64()),
             tunnels: Tunnels::default(),
+            ppp: Ppp::new(secrets.split(), address_pools.share(), clock.clone()),
             ipsec: Ipsec::new(
                 crate::store::vault::entropy,
                 Proofs::new(certificates.share(), clock.clone()),
@@ -226,6 +230,7 @@ impl Features {
             &self.virtual_routers,
             &self.vxlans,
             &self.tunnels,
+            &self.ppp,
             &self.ipsec,
             &self.wireguard,
             &self.queues,
@@ -276,6 +281,7 @@ impl Features {
             &mut self.virtual_routers,
             &mut self.vxlans,
             &mut self.tunnels,
+            &mut self.ppp,
             &mut self.ipsec,
             &mut self.wireguard,
             &mut self.queues,

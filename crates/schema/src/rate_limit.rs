@@ -103,6 +103,11 @@ impl RateLimit {
     }
 }
 
+/// Whether a text is no rate limit. Such a property has no effect.
+pub(crate) fn is_malformed(limit: &str) -> bool {
+    !limit.is_empty() && RateLimit::parse(limit).is_err()
+}
+
 const RATE: &str = "a rate such as 512k or 10M, or two with a slash";
 
 fn bad(word: &str, expected: &'static str) -> BadRateLimit {

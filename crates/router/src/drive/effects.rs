@@ -59,6 +59,8 @@ impl Control {
             let received = |id| self.workers.traffic(id, self.now).rx.packets;
             self.features.bonds.listen(self.now, received);
         }
+        let traffic = |id| self.workers.traffic(id, self.now);
+        self.features.ppp.collect_due(self.now, traffic);
         self.features.tick(self.now, &mut out);
         self.look_at_flows(&mut out);
         self.look_up_paths(&mut out);

@@ -6,6 +6,7 @@ mod ipsec;
 mod looped;
 mod mac_tools;
 mod newcomer;
+mod ppp;
 mod restless;
 mod rig;
 mod sources;

@@ -1,9 +1,8 @@
 //! `/ppp/active`: active sessions.
 
-use menu::{Flag, Kind, Menu};
+use menu::{Flag, Kind, Menu, MenuShape};
 
-use crate::declare::shown;
-use crate::fragment::idle_rows;
+use crate::declare::{on_items, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -44,5 +43,6 @@ pub(crate) static MENU: Menu = Menu {
         "uptime",
         "encoding",
     ],
-    ..idle_rows("/ppp/active", "Active PPP sessions")
+    commands: &[const { on_items("remove", "End sessions") }],
+    ..Menu::new("/ppp/active", MenuShape::Rows, "Active PPP sessions")
 };

@@ -1,16 +1,28 @@
 //! `/ppp/profile`: PPP profiles.
 
-use menu::{Builtin, ExportSelector, Family, Flag, Kind, Menu, Property, Unique};
+use menu::{Builtin, ExportSelector, Family, Flag, Kind, Menu, MenuShape, Property, Unique};
 
 use crate::declare::{
     POOL, POOL6, list, named, number, optional_text, reference, span, text, words,
 };
-use crate::fragment::{COMMENT, idle_list};
+use crate::fragment::COMMENT;
+use crate::rate_limit;
 
 const YES_NO: &[&str] = &["default", "no", "yes"];
 const YES_NO_REQUIRED: &[&str] = &["default", "no", "required", "yes"];
 const ADDRESS_OR_POOL: Kind = Kind::Either(&Kind::Address(Family::V4), &POOL);
 const IPV4: Kind = Kind::Address(Family::V4);
+
+/// Positions in front of a named queue have no effect.
+fn is_named_position(position: &str) -> bool {
+    !matches!(position, "" | "bottom" | "first")
+}
+
+/// MPLS, compression and UPnP have no effect.
+fn is_used(word: &str) -> bool {
+    matches!(word, "required" | "yes")
+}
+
 const QUEUE: Kind = Kind::Or(&["none"], &Kind::Name);
 
 const ADDRESSES: &[Property] = &[
@@ -31,30 +43,38 @@ const ADDRESSES: &[Property] = &[
         Kind::Or(&["none"], &POOL6),
         "IPv6 pool of users",
     )
-    .optional(),
+    .optional()
+    .inert(),
     words(
         "remote-ipv6-prefix-reuse",
         YES_NO,
         "Assign a user the same prefix again",
     )
-    .default("default"),
+    .default("default")
+    .inert(),
     Property::new(
         "dhcpv6-pd-pool",
         Kind::Or(&["none"], &POOL6),
         "Pool of delegated prefixes",
     )
-    .optional(),
-    span("dhcpv6-lease-time", "Lease time of delegated prefixes").default("1d"),
+    .optional()
+    .inert(),
+    span("dhcpv6-lease-time", "Lease time of delegated prefixes")
+        .default("1d")
+        .inert(),
     words(
         "dhcpv6-use-radius",
         &["accounting", "no", "yes"],
         "Request prefixes from a RADIUS server",
     )
-    .default("no"),
+    .default("no")
+    .inert(),
 ];
 
 const BRIDGING: &[Property] = &[
-    reference("bridge", "interface", "Bridge to which sessions are added").optional(),
+    reference("bridge", "interface", "Bridge to which sessions are added")
+        .optional()
+        .inert(),
     Property::new(
         "bridge-horizon",
         Kind::Or(
@@ -66,22 +86,31 @@ const BRIDGING: &[Property] = &[
         ),
         "Bridge horizon",
     )
-    .optional(),
-    words("bridge-learning", YES_NO, "Whether hosts are learned").default("default"),
-    number("bridge-path-cost", 1, 200_000_000, "Bridge path cost").optional(),
+    .optional()
+    .inert(),
+    words("bridge-learning", YES_NO, "Whether hosts are learned")
+        .default("default")
+        .inert(),
+    number("bridge-path-cost", 1, 200_000_000, "Bridge path cost")
+        .optional()
+        .inert(),
     Property::new(
         "bridge-port-priority",
         Kind::Hex { max: 0xff },
         "Priority of the bridge port",
     )
-    .optional(),
+    .optional()
+    .inert(),
     words(
         "bridge-port-trusted",
         YES_NO,
         "Whether DHCP servers may be there",
     )
-    .default("default"),
-    number("bridge-port-vid", 1, 4_094, "VLAN of untagged frames").optional(),
+    .default("default")
+    .inert(),
+    number("bridge-port-vid", 1, 4_094, "VLAN of untagged frames")
+        .optional()
+        .inert(),
 ];
 
 const LIMITS: &[Property] = &[
@@ -104,7 +133,8 @@ const LIMITS: &[Property] = &[
     optional_text(
         "rate-limit",
         "Rate limit of a user, enforced by a queue for each session",
-    ),
+    )
+    .inert_for(rate_limit::is_malformed),
     words(
         "only-one",
         YES_NO,
@@ -114,9 +144,10 @@ const LIMITS: &[Property] = &[
     Property::new(
         "insert-queue-before",
         Kind::Or(&["bottom", "first"], &Kind::Name),
-        "Place",
+        "Position of the session's queue",
     )
-    .optional(),
+    .optional()
+    .inert_for(is_named_position),
     Property::new("parent-queue", QUEUE, "Parent of the session's queue").optional(),
     Property::new(
         "queue-type",
@@ -128,10 +159,16 @@ const LIMITS: &[Property] = &[
 
 const USES: &[Property] = &[
     words("use-ipv6", YES_NO_REQUIRED, "Carries IPv6").default("default"),
-    words("use-mpls", YES_NO_REQUIRED, "Carries MPLS").default("default"),
-    words("use-compression", YES_NO, "Compresses").default("default"),
+    words("use-mpls", YES_NO_REQUIRED, "Carries MPLS")
+        .default("default")
+        .inert_for(is_used),
+    words("use-compression", YES_NO, "Compresses")
+        .default("default")
+        .inert_for(is_used),
     words("use-encryption", YES_NO_REQUIRED, "Encrypts").default("default"),
-    words("use-upnp", YES_NO, "Users may open ports by UPnP").default("default"),
+    words("use-upnp", YES_NO, "Users may open ports by UPnP")
+        .default("default")
+        .inert_for(is_used),
     words("change-tcp-mss", YES_NO, "Clamp the TCP MSS to the MTU").default("default"),
     text("on-up", "Script to run when a session comes up").script(),
     text("on-down", "Script to run when a session goes down").script(),
@@ -178,5 +215,5 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     pick: ExportSelector::Id,
-    ..idle_list("/ppp/profile", "Profiles of PPP sessions")
+    ..Menu::new("/ppp/profile", MenuShape::List, "Profiles of PPP sessions")
 };

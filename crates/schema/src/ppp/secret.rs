@@ -1,9 +1,9 @@
 //! `/ppp/secret`: PPP users.
 
-use menu::{Family, Flag, Kind, Menu, Property, Unique};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Property, Unique};
 
 use crate::declare::{ipv4, named, number, reference, secret, shown, text, words};
-use crate::fragment::{COMMENT_DISABLED, idle_list};
+use crate::fragment::COMMENT_DISABLED;
 
 const SERVICES: &[&str] = &["any", "async", "l2tp", "ovpn", "pppoe", "pptp", "sstp"];
 
@@ -63,5 +63,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name", "service", "caller-id"],
         failure: "secret with the same name already exists",
     }],
-    ..idle_list("/ppp/secret", "Users of PPP")
+    ..Menu::new("/ppp/secret", MenuShape::List, "Users of PPP")
 };

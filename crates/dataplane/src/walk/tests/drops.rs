@@ -327,8 +327,9 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Reasons that tests elsewhere cover.
-const ELSEWHERE: [&[DropReason]; 11] = [
+const ELSEWHERE: [&[DropReason]; 12] = [
     &OF_SESSIONS,
+    &OF_PPP,
     &OF_TUNNELS,
     &OF_IPSEC,
     &OF_VRRP,
@@ -347,6 +348,15 @@ const OF_SESSIONS: [DropReason; 4] = [
     DropReason::PppoeLength,
     DropReason::PppoeSession,
     DropReason::PppoeProtocol,
+];
+
+/// Control packets of PPP, covered by the tests of its feature.
+const OF_PPP: [DropReason; 5] = [
+    DropReason::PppLink,
+    DropReason::PppMalformed,
+    DropReason::PppUnknown,
+    DropReason::PppUnexpected,
+    DropReason::PppFragment,
 ];
 
 /// Covered by the tests of queues and of their disciplines.

@@ -5,16 +5,11 @@ use menu::{Flag, Kind, Menu, MenuShape, Property, Unique};
 use super::{OPTION_SET, OPTIONS, PARENT, QUEUE_PLACE};
 use crate::declare::{IPV4, no, on_items, optional, property, shown, text, with_default};
 use crate::fragment::COMMENT_DISABLED;
-use crate::rate_limit::RateLimit;
+use crate::rate_limit;
 
 /// Positions other than first and bottom (before a named queue) have no effect.
 fn is_named_place(place: &str) -> bool {
     !matches!(place, "" | "bottom" | "first")
-}
-
-/// Malformed rate limits have no effect.
-fn is_no_rate_limit(limit: &str) -> bool {
-    !limit.is_empty() && RateLimit::parse(limit).is_err()
 }
 
 const CLIENT: &[Property] = &[
@@ -29,7 +24,7 @@ const CLIENT: &[Property] = &[
         "Whether the frame's source is the client's address",
     ),
     text("client-id", "Identifier of the client"),
-    text("rate-limit", "Limit of the client's rate").inert_for(is_no_rate_limit),
+    text("rate-limit", "Limit of the client's rate").inert_for(rate_limit::is_malformed),
     text("routes", "Routes to the client's networks").inert(),
     optional(
         "insert-queue-before",

@@ -1,0 +1,186 @@
+//! Authentication of users, and the settings of clients.
+
+use std::sync::Arc;
+
+use ppp::{Claim, Credentials, Event, Ipv4Grant, Password, Proof, Settings};
+
+use super::Ppp;
+use super::carrier::LinkEnd;
+use super::dial::{Dial, PeerDns};
+use super::grant::{Grant, Leases};
+use super::profile::{AddressSource, Choice, Profile};
+use super::session::{Login, Origin, SessionInterface};
+use crate::feature::Effects;
+use crate::intent::Name;
+
+/// Why a user is not let in.
+#[derive(Debug)]
+enum Refusal {
+    /// The user is unknown, or the password is wrong.
+    Authentication,
+    /// The profile allows one session, and the user has one.
+    OnlyOne,
+    /// No address is left in this pool.
+    NoAddress(Name),
+    /// The profile requires encryption.
+    Encryption,
+}
+
+impl Ppp {
+    /// Returns the settings of a client session: those of its carrier, its item and its profile.
+    pub(super) fn client_settings(&mut self, dial: &Dial, of_carrier: &Settings) -> Arc<Settings> {
+        let profile = self.profiles.merged(&dial.profile, &dial.profile);
+        let fixed = |source: &Option<AddressSource>| match source {
+            Some(AddressSource::Address(address)) => Some(*address),
+            _ => None,
+        };
+        Arc::new(Settings {
+            methods: dial.methods,
+            local_name: (*dial.user).into(),
+            credentials: Some(Arc::new(Credentials {
+                user: dial.user.clone(),
+                password: Password::new(&*dial.password),
+            })),
+            local_address: fixed(&profile.local),
+            remote_address: fixed(&profile.remote),
+            ipv4: true,
+            ipv6: profile.carries_ipv6(),
+            request_dns: dial.dns != PeerDns::No,
+            requires_encryption: profile.encryption == Some(Choice::Required),
+            ..of_carrier.clone()
+        })
+    }
+
+    /// Returns the state of a client session whose link is open.
+    pub(super) fn client_login(&mut self, dial: &Dial) -> Login {
+        let profile = self.profiles.merged(&dial.profile, &dial.profile);
+        let grant = Grant::of_profile((*dial.user).into(), profile);
+        let interface = SessionInterface {
+            name: dial.name.clone(),
+            origin: Origin::Client(dial.item),
+            id: None,
+        };
+        Login::new(grant, Leases::default(), interface)
+    }
+
+    /// Verifies the claim of a user. Returns the answer, unless a RADIUS server has to be asked.
+    pub(super) fn verify(
+        &mut self,
+        serial: u64,
+        claim: Claim,
+        out: &mut Effects,
+    ) -> Option<Event<'static>> {
+        let session = self.sessions.get(&serial)?;
+        let LinkEnd::Server { profile, .. } = &session.setup.end else {
+            return None;
+        };
+        let user = claim.user();
+        let service = self.carriers[session.carrier].service();
+        let secret = self.secrets.find(&user, service, &session.setup.caller_id);
+        let Some(secret) = secret.cloned() else {
+            return Some(self.refuse(serial, &user, &Refusal::Authentication, out));
+        };
+        let Some(proof) = claim.check(&secret.password) else {
+            return Some(self.refuse(serial, &user, &Refusal::Authentication, out));
+        };
+        let profile = self.profiles.merged(&secret.profile, profile);
+        let grant = Grant::of_secret(&secret, profile);
+        Some(self.admit(serial, grant, proof, out))
+    }
+
+    /// Lets an authenticated user in, unless its profile or its pool is against it.
+    fn admit(
+        &mut self,
+        serial: u64,
+        grant: Grant,
+        proof: Proof,
+        out: &mut Effects,
+    ) -> Event<'static> {
+        let user = grant.user.clone();
+        let profile = &grant.profile;
+        let is_one = grant.is_local() && profile.only_one == Some(true);
+        let refusal = match () {
+            () if is_one && self.has_session(&user) => Some(Refusal::OnlyOne),
+            () if profile.encryption == Some(Choice::Required) => Some(Refusal::Encryption),
+            () => None,
+        };
+        if let Some(refusal) = refusal {
+            return self.refuse(serial, &user, &refusal, out);
+        }
+        let leases = match Leases::allocate(&grant, &self.pools) {
+            Ok(leases) => leases,
+            Err(pool) => return self.refuse(serial, &user, &Refusal::NoAddress(pool), out),
+        };
+        let answer = Box::new(ppp::Grant {
+            ipv4: ipv4(&leases, profile),
+            ipv6: profile.carries_ipv6(),
+            proof,
+        });
+        self.log_in(serial, grant, leases);
+        Event::Granted(answer)
+    }
+
+    fn refuse(
+        &self,
+        serial: u64,
+        user: &str,
+        refusal: &Refusal,
+        out: &mut Effects,
+    ) -> Event<'static> {
+        if let Some(session) = self.sessions.get(&serial) {
+            let label = session.label();
+            let text = match refusal {
+                Refusal::Authentication => format!("user {user} authentication failed"),
+                Refusal::OnlyOne => format!("user {user} is already active"),
+                Refusal::NoAddress(pool) => {
+                    format!("user {user} - no address is left in pool {pool}")
+                }
+                Refusal::Encryption => format!("user {user} - encryption is required"),
+            };
+            let topics = self.topics(session.carrier, "error");
+            out.log(topics, format!("{label}: {text}"));
+        }
+        Event::Refused("authentication failed".into())
+    }
+
+    fn has_session(&self, user: &Name) -> bool {
+        let mut own = self
+            .users
+            .range((user.clone(), 0)..=(user.clone(), u64::MAX));
+        own.next().is_some()
+    }
+
+    /// Gives a session its user, its addresses and the name of its interface.
+    fn log_in(&mut self, serial: u64, grant: Grant, leases: Leases) {
+        let Some(session) = self.sessions.get_mut(&serial) else {
+            return;
+        };
+        let service = self.carriers[session.carrier].service();
+        let (name, origin) = match self.bindings.assign(service, &grant.user, serial) {
+            Some((item, name)) => (name, Origin::Binding(item)),
+            None => {
+                let (name, suffix) = self.names.give(service, &grant.user);
+                (name, Origin::Dynamic(suffix))
+            }
+        };
+        self.users.insert((grant.user.clone(), serial));
+        self.interfaces.insert(name.clone(), serial);
+        let interface = SessionInterface {
+            name,
+            origin,
+            id: None,
+        };
+        session.login = Some(Box::new(Login::new(grant, leases, interface)));
+    }
+}
+
+/// Returns the addresses for IPCP; `None` if the session has no local address.
+fn ipv4(leases: &Leases, profile: &Profile) -> Option<Ipv4Grant> {
+    let two = |list: &[_]| [list.first().copied(), list.get(1).copied()];
+    Some(Ipv4Grant {
+        local: leases.local?,
+        remote: leases.remote?,
+        dns: two(&profile.dns),
+        wins: two(&profile.wins),
+    })
+}

@@ -1,0 +1,325 @@
+//! PPP sessions of clients and of users, whatever protocol carries them.
+//!
+//! ```text
+//! carrier (PPPoE …) ──LinkEvent──▶ session (`ppp::Session`) ──Action──▶ secret, profile, RADIUS
+//!                                                             └──────▶ interface, addresses, routes, lists, queue
+//! ```
+//! `carrier/` has the protocols below PPP. `session.rs` is one session; `drive.rs` passes events to sessions and carries
+//! out their actions; `login.rs` authenticates users and `grant.rs` computes their settings; `objects.rs` makes what an
+//! open session has, with the session as owner. Every event costs what its session costs, however many there are.
+
+mod aaa;
+mod active;
+mod carrier;
+mod dial;
+mod drive;
+mod grant;
+mod login;
+mod names;
+mod objects;
+mod profile;
+mod route_text;
+mod rules;
+mod scripts;
+mod secret;
+mod session;
+
+use core::ops::ControlFlow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::counters::InterfaceTraffic;
+use dataplane::service::Service;
+use frame::InterfaceId;
+use machine::{Instant, Rng};
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
+use service::pool::Pools;
+
+use self::aaa::Aaa;
+use self::carrier::{Carrier, CarrierOutput, LinkEvent, LinkId};
+use self::names::InterfaceNames;
+use self::objects::Bindings;
+use self::profile::Profiles;
+use self::rules::SharedRules;
+use self::secret::Secrets;
+use self::session::Session;
+use super::hear::{Heard, Hearing};
+use super::{Effects, Feature, View, concerns, each_item};
+use crate::clock::DayClock;
+use crate::drive::timers::Timers;
+use crate::intent::{Interface, ItemId, Name};
+use crate::kind;
+use crate::object::DYNAMIC;
+use crate::running::Running;
+
+/// Menus of PPP itself.
+const OWN_MENUS: [&str; 4] = [aaa::MENU, active::MENU, profile::MENU, secret::MENU];
+/// Menus of PPP and of all carriers.
+const MENUS: [&str; OWN_MENUS.len() + carrier::MENU_COUNT] = carrier::with_menus(OWN_MENUS);
+
+/// Maximum number of queued commands.
+const MAX_COMMANDS: usize = 65_536;
+
+/// All PPP sessions.
+#[derive(Debug)]
+pub(crate) struct Ppp {
+    carriers: Vec<Box<dyn Carrier>>,
+    profiles: Profiles,
+    secrets: Secrets,
+    aaa: Aaa,
+    pools: Pools,
+    sessions: BTreeMap<u64, Session>,
+    /// Sessions by carrier and link.
+    links: BTreeMap<(usize, LinkId), u64>,
+    /// Client items, as interfaces without a session.
+    clients: BTreeMap<ItemId, Interface>,
+    bindings: Bindings,
+    names: InterfaceNames,
+    /// Authenticated sessions by user.
+    users: BTreeSet<(Name, u64)>,
+    /// Sessions by the name of their interface.
+    interfaces: BTreeMap<Name, u64>,
+    rules: SharedRules,
+    timers: Timers<u64>,
+    /// Sessions whose timer is due.
+    due: Vec<u64>,
+    /// Sessions that users removed.
+    removed: Vec<u64>,
+    /// Number of the last session.
+    serial: u64,
+    /// Number of this start of the router, for accounting ids.
+    start: u64,
+    rng: Rng,
+    clock: DayClock,
+}
+
+impl Feature for Ppp {
+    fn menus(&self) -> &'static [&'static str] {
+        &MENUS
+    }
+
+    fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
+        each_item(view, profile::MENU, changes, |id, item| {
+            self.profiles.put(id, item);
+        });
+        each_item(view, secret::MENU, changes, |id, item| {
+            self.secrets.put(id, item);
+        });
+        if concerns(&[aaa::MENU], changes) {
+            let settings = view.store.settings(aaa::MENU);
+            self.aaa = settings.map_or_else(Aaa::default, |item| Aaa::read(item));
+        }
+        for at in 0..self.carriers.len() {
+            self.follow_interfaces(at, view, changes, out);
+            if concerns(self.carriers[at].menus(), changes) {
+                self.of_carrier(at, view.now, out, |carrier, out| {
+                    carrier.apply_changes(view, changes, out);
+                });
+            }
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        for at in 0..self.carriers.len() {
+            if { self.carriers[at].deadline() }.is_some_and(|due| due <= now) {
+                self.of_carrier(at, now, out, |carrier, out| carrier.tick(now, out));
+            }
+        }
+        for serial in core::mem::take(&mut self.removed) {
+            self.close(serial, ppp::CloseReason::Administrator, now, out);
+        }
+        for serial in core::mem::take(&mut self.due) {
+            self.tick_session(serial, now, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        if !(self.due.is_empty() && self.removed.is_empty()) {
+            return Some(Instant::ZERO);
+        }
+        let carriers = self.carriers.iter().filter_map(|of| of.deadline());
+        carriers.chain(self.timers.deadline()).min()
+    }
+
+    fn rows_at(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        now: Instant,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        match menu.path {
+            active::MENU => self.active_rows(filter, now, each),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn annotate_at(&self, menu: &'static Menu, id: Id, now: Instant, row: &mut Row) {
+        match menu.path {
+            secret::MENU => self.secrets.annotate(id.0, row),
+            path if OWN_MENUS.contains(&path) => {}
+            _ => {
+                self.annotate_interface(now, row);
+                let carriers = self.carriers.iter();
+                let its = carriers.filter(|of| of.menus().contains(&menu.path));
+                its.for_each(|carrier| carrier.annotate(menu, id, now, row));
+            }
+        }
+    }
+
+    fn act(&mut self, view: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
+        if (call.menu.path, call.command) == (active::MENU, "remove") {
+            let room = MAX_COMMANDS.saturating_sub(self.removed.len());
+            let serials = call.items.iter().map(|id| id.0 & !DYNAMIC).take(room);
+            self.removed.extend(serials);
+            return Some(Ok(Reply::default()));
+        }
+        let carriers = self.carriers.iter_mut();
+        let mut its = carriers.filter(|of| of.menus().contains(&call.menu.path));
+        its.find_map(|carrier| carrier.act(view, call))
+    }
+
+    fn services(&self) -> Vec<Service> {
+        self.carriers.iter().flat_map(|of| of.services()).collect()
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        for at in 0..self.carriers.len() {
+            let mut outcome = CarrierOutput::new(out);
+            let hearing = self.carriers[at].receive(heard, running, &mut outcome);
+            let events = outcome.events;
+            self.read_traffic(at, &events, running);
+            self.handle_links(at, events, running.now, out);
+            if hearing != Hearing::NotMine {
+                return hearing;
+            }
+        }
+        Hearing::NotMine
+    }
+
+    fn lay_out(
+        &mut self,
+        others: &BTreeSet<InterfaceId>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
+        if !self.interfaces.is_empty() {
+            for id in others {
+                let laid = running.layout.interfaces.get(id);
+                let serial = laid.and_then(|laid| self.interfaces.get(&laid.name));
+                let session = serial.and_then(|serial| self.sessions.get_mut(serial));
+                if let Some(session) = session {
+                    session.laid_out(*id);
+                }
+            }
+        }
+        for at in 0..self.carriers.len() {
+            let mut outcome = CarrierOutput::new(out);
+            self.carriers[at].interfaces_changed(others, running, &mut outcome);
+            let events = outcome.events;
+            self.read_traffic(at, &events, running);
+            self.handle_links(at, events, running.now, out);
+        }
+    }
+}
+
+impl Ppp {
+    /// Returns an instance without sessions. Magic numbers and challenges come from `secrets`.
+    pub(crate) fn new(mut secrets: Rng, pools: Pools, clock: DayClock) -> Self {
+        Self {
+            carriers: carrier::carriers(&mut secrets),
+            profiles: Profiles::default(),
+            secrets: Secrets::default(),
+            aaa: Aaa::default(),
+            pools,
+            sessions: BTreeMap::new(),
+            links: BTreeMap::new(),
+            clients: BTreeMap::new(),
+            bindings: Bindings::default(),
+            names: InterfaceNames::default(),
+            users: BTreeSet::new(),
+            interfaces: BTreeMap::new(),
+            rules: SharedRules::default(),
+            timers: Timers::default(),
+            due: Vec::new(),
+            removed: Vec::new(),
+            serial: 0,
+            start: secrets.next_u64(),
+            rng: secrets,
+            clock,
+        }
+    }
+
+    /// Collects the sessions whose timers are due, and reads the traffic of their interfaces. Control calls this before
+    /// `tick`.
+    pub(crate) fn collect_due(
+        &mut self,
+        now: Instant,
+        traffic: impl Fn(InterfaceId) -> InterfaceTraffic,
+    ) {
+        while let Some(serial) = self.timers.due(now) {
+            self.due.push(serial);
+        }
+        for serial in self.due.iter().chain(&self.removed) {
+            if let Some(session) = self.sessions.get_mut(serial) {
+                session.read_traffic(&traffic);
+            }
+        }
+    }
+
+    /// Reads the traffic of sessions before a packet or the loss of a link may end them.
+    fn read_traffic(&mut self, at: usize, events: &[LinkEvent], running: &Running<'_>) {
+        for event in events {
+            let serial = self.links.get(&(at, event.link()));
+            let session = serial.and_then(|serial| self.sessions.get_mut(serial));
+            if let Some(session) = session {
+                session.read_traffic(|id| running.counted.workers.traffic(id, running.now));
+            }
+        }
+    }
+
+    /// Reads client items and bindings of a carrier, and announces those with a session again: control has read the
+    /// changed items as interfaces without a session.
+    fn follow_interfaces(
+        &mut self,
+        at: usize,
+        view: &View<'_>,
+        changes: Option<&Changes>,
+        out: &mut Effects,
+    ) {
+        let service = self.carriers[at].service();
+        if let Some(menu) = self.carriers[at].client_menu() {
+            each_item(view, menu, changes, |id, item| {
+                match item.and_then(kind::read) {
+                    Some(interface) => _ = self.clients.insert(id, interface),
+                    None => _ = self.clients.remove(&id),
+                }
+                self.announce_again(id, out);
+            });
+        }
+        if let Some(menu) = self.carriers[at].binding_menu() {
+            each_item(view, menu, changes, |id, item| {
+                let before = self.bindings.put(service, id, item);
+                match before.filter(|_| !self.bindings.has_session(id)) {
+                    Some(serial) => {
+                        self.close(serial, ppp::CloseReason::Administrator, view.now, out);
+                    }
+                    None => self.announce_again(id, out),
+                }
+            });
+        }
+    }
+
+    /// Lets a carrier run, then handles the events of its links.
+    fn of_carrier(
+        &mut self,
+        at: usize,
+        now: Instant,
+        out: &mut Effects,
+        run: impl FnOnce(&mut dyn Carrier, &mut CarrierOutput<'_>),
+    ) {
+        let mut outcome = CarrierOutput::new(out);
+        run(&mut *self.carriers[at], &mut outcome);
+        let events = outcome.events;
+        self.handle_links(at, events, now, out);
+    }
+}

@@ -1,0 +1,45 @@
+//! Scripts of sessions: `on-up` and `on-down` of the profile, with RouterOS's variables.
+
+use core::fmt::Write;
+use core::net::Ipv4Addr;
+
+use menu::quote_always;
+
+use crate::feature::Effect;
+
+/// Job type, as `/system/script/job` shows it.
+const KIND: &str = "ppp";
+
+/// Values of the variables of a script.
+#[derive(Debug)]
+pub(super) struct Variables<'a> {
+    pub(super) user: &'a str,
+    pub(super) local: Option<Ipv4Addr>,
+    pub(super) remote: Option<Ipv4Addr>,
+    pub(super) caller_id: &'a str,
+    pub(super) called_id: &'a str,
+    pub(super) interface: &'a str,
+}
+
+/// Returns the effect that runs a script.
+pub(super) fn run(source: &str, variables: &Variables<'_>) -> Effect {
+    let address =
+        |address: Option<Ipv4Addr>| address.map_or_else(String::new, |own| own.to_string());
+    let mut before = String::new();
+    for (name, value) in [
+        ("user", variables.user),
+        ("local-address", &address(variables.local)),
+        ("remote-address", &address(variables.remote)),
+        ("caller-id", variables.caller_id),
+        ("called-id", variables.called_id),
+        ("interface", variables.interface),
+    ] {
+        // Writing to a string never fails.
+        let _ = write!(before, ":local \"{name}\" {};", quote_always(value));
+    }
+    Effect::Script {
+        kind: KIND,
+        source: source.to_owned(),
+        before,
+    }
+}
