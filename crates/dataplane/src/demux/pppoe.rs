@@ -34,6 +34,19 @@ pub struct Session {
     pub number: u16,
 }
 
+impl Session {
+    /// Bytes of the header in front of a packet of the session, behind the EtherType.
+    pub const HEADER: usize = HEADER;
+
+    /// Returns the header in front of a packet of this family. Egress writes the length of each packet into it.
+    pub const fn header(&self, ipv6: bool) -> [u8; HEADER] {
+        let protocol = if ipv6 { PPP_IPV6 } else { PPP_IPV4 };
+        let ([a, b], [c, d]) = (DATA.to_be_bytes(), self.number.to_be_bytes());
+        let [g, h] = protocol.to_be_bytes();
+        [a, b, c, d, 0, 0, g, h]
+    }
+}
+
 /// The fields of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {

@@ -3,7 +3,7 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use super::Tag;
+use super::{Session, Tag};
 use crate::encap::Encapsulation;
 
 /// An IPv4 address of an interface.
@@ -41,6 +41,8 @@ pub struct Details {
     pub tags: Vec<Tag>,
     /// The encapsulation of a tunnel; `None` for other interfaces.
     pub tunnel: Option<Encapsulation>,
+    /// The PPPoE session that carries its packets; `tags` are those of the interface below.
+    pub session: Option<Session>,
     /// Joined IPv4 multicast groups beyond the link scope, sorted. Link-scope groups (224.0.0.0/24,
     /// ff02::/16) are always received.
     pub groups4: Vec<u32>,

@@ -190,14 +190,17 @@ fn of_session(
         number,
     };
     let id = cx.interfaces.session(entrance.id, session);
-    let id = id.ok_or(Exit::Drop(DropReason::PppoeSession))?;
+    let unknown = Exit::Drop(DropReason::PppoeSession);
+    // Control packets reach their service from unknown sessions, too: its answer ends sessions of before a restart.
     let Some(ethertype) = data.ethertype else {
         let exit = of_service(cx, entrance.id, bytes, l3, SESSION_DATA);
         return Err(match exit {
+            Exit::Drop(DropReason::EthernetType) if id.is_none() => unknown,
             Exit::Drop(DropReason::EthernetType) => Exit::Drop(DropReason::PppoeProtocol),
             exit => exit,
         });
     };
+    let id = id.ok_or(unknown)?;
     let interface = { cx.interfaces.get(id) }.filter(|interface| interface.running);
     Ok(Arrived {
         id,

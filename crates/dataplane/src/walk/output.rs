@@ -6,8 +6,9 @@ use wire::Mac;
 use super::guarded::{EarlyLookup, Guard, PacketView, Passage};
 use super::routing::{Address, Query};
 use super::{Context, Exit, prerouting, routing};
+use crate::demux::pppoe::SESSION_DATA;
 use crate::drop::DropReason;
-use crate::interface::{Details, Tag};
+use crate::interface::{Details, Interface, Session, Tag};
 use crate::outlet::Outlet;
 use crate::packet::Fields;
 use crate::punt::PuntReason;
@@ -127,7 +128,7 @@ fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Ad
     if !(interface.ethernet || interface.running) {
         return Err(Exit::Drop(DropReason::EgressDown));
     }
-    let adjacency = Adjacency {
+    let mut adjacency = Adjacency {
         // Point-to-point links have no link addresses to resolve.
         kind: match interface.ethernet {
             true => Kind::Incomplete,
@@ -138,6 +139,9 @@ fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Ad
         egress,
         ..Adjacency::default()
     };
+    if !interface.ethernet {
+        write_session_header(cx, &interface, true, &mut adjacency);
+    }
     Ok((NextHopId::NO_ROUTE, adjacency))
 }
 
@@ -245,8 +249,35 @@ fn to_group(
         let written = cx.interfaces.details(egress, tags);
         (adjacency.header, adjacency.header_len) =
             written.ok_or(Exit::Drop(DropReason::EgressDown))?;
+    } else {
+        let ipv6 = matches!(address, Address::V6(_));
+        write_session_header(cx, &interface, ipv6, &mut adjacency);
     }
     Ok((NextHopId::NO_ROUTE, adjacency))
+}
+
+/// Writes the link header of an interface that is a PPPoE session; does nothing for other interfaces.
+#[cold]
+fn write_session_header(
+    cx: &Context<'_>,
+    interface: &Interface,
+    ipv6: bool,
+    adjacency: &mut Adjacency,
+) {
+    let header = cx
+        .interfaces
+        .details(adjacency.egress, |details: &Details| {
+            let session = details.session?;
+            let addresses = (session.peer, interface.mac);
+            let (mut header, len) = link_header(addresses, &details.tags, SESSION_DATA);
+            let end = usize::from(len) + Session::HEADER;
+            let place = header.get_mut(usize::from(len)..end)?;
+            place.copy_from_slice(&session.header(ipv6));
+            Some((header, end as u8))
+        });
+    if let Some((header, len)) = header.flatten() {
+        (adjacency.header, adjacency.header_len) = (header, len);
+    }
 }
 
 /// Builds a link header with these MAC addresses and VLAN tags. Returns the header and its length

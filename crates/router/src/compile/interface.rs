@@ -3,7 +3,7 @@
 use core::net::Ipv6Addr;
 use std::sync::Arc;
 
-use dataplane::interface::{Above, Details, Interface, Own4, Own6, Tag};
+use dataplane::interface::{Above, Details, Interface, Own4, Own6, Session, Tag};
 use dataplane::out::OutId;
 use dataplane::rule::Class;
 use frame::InterfaceId;
@@ -26,6 +26,8 @@ pub struct Compiled {
     pub vlan: Option<(InterfaceId, Tag)>,
     /// Shared link of a station.
     pub station: Option<Shares>,
+    /// PPPoE session, and the interface that carries its frames.
+    pub session: Option<(InterfaceId, Session)>,
     /// Master that takes its frames; the line contains the kind of the master.
     pub above: InterfaceId,
     /// Class in rules, from the firewall.
@@ -50,6 +52,7 @@ pub fn interface(
         addresses4: own4,
         tags: laid.link.tags.iter().copied().map(tag).collect(),
         tunnel: laid.tunnel.clone(),
+        session: laid.link.session,
         groups4: Vec::new(),
         groups6: Vec::new(),
     };
@@ -59,6 +62,10 @@ pub fn interface(
         details: Arc::new(details),
         vlan: vlan.map(|(parent, named)| (parent, tag(named))),
         station: laid.station.clone().filter(|_| !laid.disabled),
+        session: laid
+            .session_on
+            .filter(|_| !laid.disabled)
+            .zip(laid.link.session),
         above: laid.above.map_or(InterfaceId::NONE, |(_, id)| id),
         class: Class::NONE,
     })
@@ -112,6 +119,7 @@ fn mirror_named(name: &str, mtu: u32, (id, port): (InterfaceId, u16)) -> Compile
         }),
         vlan: None,
         station: None,
+        session: None,
         above: InterfaceId::NONE,
         class: Class::NONE,
     }

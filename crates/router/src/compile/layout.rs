@@ -98,6 +98,8 @@ pub struct Laid {
     pub parent: Option<(InterfaceId, (u16, u16))>,
     /// The link that a station shares.
     pub station: Option<Shares>,
+    /// Interface that carries the frames of a PPPoE session; the session is in `link`.
+    pub session_on: Option<InterfaceId>,
     /// Egress behind the queues of the interface, if it has queues; `link.out` is the egress to the queues.
     pub queued: Option<OutId>,
     /// Encapsulation of an enabled tunnel.
@@ -345,7 +347,8 @@ impl Layout {
         let device = self.interfaces.get(&laid.under)?.port_name.clone()?;
         let tags = laid.link.tags.len().saturating_sub(1) as u32;
         let mtu = interface.mtu.max(self.mtu_of_bond(laid));
-        let asks = mtu != USUAL_MTU && !interface.disabled;
+        // A session takes the MTU that is left of the interface below.
+        let asks = mtu != USUAL_MTU && !interface.disabled && laid.session_on.is_none();
         asks.then(|| (device, mtu + TAG_BYTES * tags))
     }
 
@@ -462,6 +465,7 @@ impl Laid {
                 mac: Mac::default(),
                 tags: Vec::new(),
                 ethernet: true,
+                session: None,
             },
             given_mtu: interface.mtu,
             carries: 0,
@@ -469,6 +473,7 @@ impl Laid {
             half_duplex: false,
             parent: None,
             station: None,
+            session_on: None,
             queued: None,
             tunnel: None,
             shared: false,

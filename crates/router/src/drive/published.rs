@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use dataplane::bond::Bond;
 use dataplane::encap::Encapsulation;
-use dataplane::interface::{Details, Ends, InterfaceTable, Own4, Own6};
+use dataplane::interface::{Details, Ends, InterfaceTable, Own4, Own6, Session};
 use dataplane::rule::Class;
 use dataplane::table::Full;
 use frame::InterfaceId;
@@ -35,6 +35,8 @@ pub(crate) struct Published {
     epoch: u64,
     /// A link had no room for another station.
     full: bool,
+    /// PPPoE sessions that the table did not take: another interface has the session.
+    refused: Vec<(InterfaceId, Session)>,
 }
 
 impl Published {
@@ -48,6 +50,7 @@ impl Published {
             known_by: (None, None),
             epoch: 0,
             full: false,
+            refused: Vec::new(),
         }
     }
 
@@ -95,6 +98,12 @@ impl Published {
         if old_vlan != vlan {
             self.give_up(id, old_vlan);
         }
+        // The table counts a session at the interface below and at the lowest one.
+        let session = |compiled: &Compiled| Some((compiled.session?, compiled.line.under));
+        let (old_session, new_session) = (old.and_then(session), session(&new));
+        if old_session != new_session {
+            self.table.remove_session(id);
+        }
         let station = |compiled: &Compiled| Some((compiled.line.mac, compiled.station.clone()?));
         let (old_station, station) = (old.and_then(station), station(&new));
         if old_station != station {
@@ -119,6 +128,12 @@ impl Published {
         }
         for ends in ends(&new) {
             self.table.set_tunnel(ends, Some(id));
+        }
+        if old_session != new_session
+            && let Some((on, session)) = new.session
+            && !self.table.set_session(id, on, session)
+        {
+            self.refused.push((id, session));
         }
         if let Some((mac, shares)) = &station {
             self.full |= !self
@@ -284,6 +299,12 @@ impl Control {
         }
         if others {
             self.fib.forget_shortcuts();
+        }
+        for (id, session) in core::mem::take(&mut self.published.refused) {
+            let name = self.layout.name(id);
+            let (peer, number) = (session.peer, session.number);
+            let message = format!("{name}: session {number} of {peer} is in use or has no room");
+            self.features.log.add("interface,error", message);
         }
         if self.published.take_full() {
             let name = self.layout.name(id);

@@ -9,6 +9,7 @@ mod newcomer;
 mod ppp;
 mod restless;
 mod rig;
+mod session_data;
 mod sources;
 mod tunnels;
 mod units;

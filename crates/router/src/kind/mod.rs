@@ -17,6 +17,7 @@ mod macvlan;
 mod null;
 mod point_to_point;
 mod port;
+pub(crate) mod pppoe;
 mod station;
 #[cfg(test)]
 mod tests;
@@ -52,6 +53,7 @@ const KINDS: &[Registration] = &[
     macvlan::KIND,
     #[cfg(test)]
     null::KIND,
+    pppoe::KIND,
     tunnel::KIND,
     veth::KIND,
     vlan::KIND,

@@ -7,11 +7,12 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
+use dataplane::interface::Session;
 use dataplane::out::OutId;
 use dataplane::table::NextHopId;
 use dataplane::table::adjacency::{Adjacency, GROUP_MEMBERS, HEADER_BYTES, Kind};
 use frame::InterfaceId;
-use wire::Mac;
+use wire::{EtherType, Mac};
 
 use super::family::Family;
 
@@ -30,6 +31,8 @@ pub struct Link {
     pub tags: Vec<(u16, u16)>,
     /// True if frames have an Ethernet header.
     pub ethernet: bool,
+    /// The PPPoE session that carries its packets behind an Ethernet header.
+    pub session: Option<Session>,
 }
 
 /// End of a path.
@@ -423,7 +426,13 @@ impl<F: Family> Lines<F> {
         };
         if !link.ethernet && matches!(kind, Kind::Glean | Kind::Incomplete) {
             // A link without link addresses needs no resolution.
-            adjacency.kind = Kind::Forward;
+            let is_complete = match link.session {
+                Some(session) => write_session_header::<F>(&mut adjacency, session, link),
+                None => true,
+            };
+            if is_complete {
+                adjacency.kind = Kind::Forward;
+            }
         } else if let Some(mac) = mac
             && write_header::<F>(&mut adjacency, mac, link)
             && kind == Kind::Incomplete
@@ -436,6 +445,33 @@ impl<F: Family> Lines<F> {
 
 /// Writes the link header for packets of this family to `mac`; returns false if it does not fit.
 fn write_header<F: Family>(adjacency: &mut Adjacency, mac: Mac, link: &Link) -> bool {
+    let ethertype = if F::IPV6 {
+        EtherType::IPV6
+    } else {
+        EtherType::IPV4
+    };
+    write_ethernet(adjacency, mac, link, ethertype)
+}
+
+/// Writes the link header for packets of this family in a PPPoE session; returns false if it does not fit.
+fn write_session_header<F: Family>(
+    adjacency: &mut Adjacency,
+    session: Session,
+    link: &Link,
+) -> bool {
+    if !write_ethernet(adjacency, session.peer, link, EtherType::PPPOE_SESSION) {
+        return false;
+    }
+    let at = usize::from(adjacency.header_len);
+    let place = adjacency.header.get_mut(at..at + Session::HEADER);
+    let Some(place) = place else { return false };
+    place.copy_from_slice(&session.header(F::IPV6));
+    adjacency.header_len += Session::HEADER as u8;
+    true
+}
+
+/// Writes an Ethernet header with the tags of the link; returns false if it does not fit.
+fn write_ethernet(adjacency: &mut Adjacency, mac: Mac, link: &Link, ethertype: EtherType) -> bool {
     let len = 14 + 4 * link.tags.len();
     if len > HEADER_BYTES {
         return false;
@@ -449,8 +485,7 @@ fn write_header<F: Family>(adjacency: &mut Adjacency, mac: Mac, link: &Link) -> 
         header[at + 2..at + 4].copy_from_slice(&vlan_id.to_be_bytes());
         at += 4;
     }
-    let ethertype: u16 = if F::IPV6 { 0x86dd } else { 0x0800 };
-    header[at..at + 2].copy_from_slice(&ethertype.to_be_bytes());
+    header[at..at + 2].copy_from_slice(&ethertype.0.to_be_bytes());
     adjacency.header_len = len as u8;
     true
 }

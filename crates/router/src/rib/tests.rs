@@ -96,6 +96,7 @@ fn link(port: u16) -> Link {
         mac: Mac([2, 0, 0, 0, 0, port as u8]),
         tags: Vec::new(),
         ethernet: true,
+        session: None,
     }
 }
 

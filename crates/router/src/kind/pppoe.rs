@@ -1,0 +1,79 @@
+//! PPPoE sessions (RFC 2516): `/interface/pppoe-client`, and bindings and dynamic interfaces of `/interface/pppoe-server`.
+//!
+//! An item without an open session is idle. The feature that has the sessions (`feature/ppp/`) announces it again with
+//! this kind while its session is open.
+
+use dataplane::interface::Session;
+use menu::Item;
+
+use super::{Idle, IfType, Kind, Registration, Site};
+use crate::compile::Laid;
+use crate::intent::{Class, Interface, Name};
+use crate::read;
+
+/// Menu of clients.
+pub(crate) const CLIENT_MENU: &str = "/interface/pppoe-client";
+/// Menu of server interfaces.
+pub(crate) const SERVER_MENU: &str = "/interface/pppoe-server";
+
+pub(super) const KIND: Registration = Registration {
+    menus: &[CLIENT_MENU, SERVER_MENU],
+    read,
+};
+
+/// Bytes of the PPPoE header and the PPP protocol in front of each packet.
+pub(crate) const OVERHEAD: u32 = Session::HEADER as u32;
+/// Largest MTU of a session without PPP-Max-Payload (RFC 2516, 7).
+const MTU: u32 = 1492;
+/// Maximum number of tags below: link header, tags and session header fill the header of a next hop.
+const MAX_TAGS: usize = 2;
+
+/// An open session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pppoe {
+    /// The interface that carries its frames.
+    pub(crate) on: Name,
+    /// Peer and session number.
+    pub(crate) session: Session,
+}
+
+impl Kind for Pppoe {
+    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+        entry.link.ethernet = false;
+        match site.layout.named(&self.on) {
+            Some((below, on)) if !on.invalid && is_carrier(on) => {
+                entry.session_on = Some(below);
+                entry.under = on.under;
+                entry.carries = on.carries.saturating_sub(OVERHEAD);
+                (entry.speed_mbps, entry.half_duplex) = (on.speed_mbps, on.half_duplex);
+                entry.link.out = on.link.out;
+                entry.link.mac = on.link.mac;
+                entry.link.tags.clone_from(&on.link.tags);
+                entry.link.session = Some(self.session);
+                entry.link.running = !entry.disabled && on.link.running;
+            }
+            _ => entry.invalid = true,
+        }
+    }
+
+    fn if_type(&self, _: Class) -> IfType {
+        IfType::Ppp
+    }
+
+    fn stands_on(&self) -> Option<&Name> {
+        Some(&self.on)
+    }
+}
+
+/// Whether an interface can carry sessions.
+pub(crate) fn is_carrier(on: &Laid) -> bool {
+    on.link.ethernet && !on.loopback && on.link.tags.len() <= MAX_TAGS
+}
+
+/// Reads an item. The interface is idle until its session is open.
+pub(crate) fn read(item: &Item) -> Option<Interface> {
+    Some(Interface {
+        mtu: MTU,
+        ..read::interface_of(item, Idle, Class::Ppp)?
+    })
+}
