@@ -18,28 +18,33 @@ enum Received {
 
 impl Bridge {
     /// Runs the port information machine.
-    pub(super) fn inform(&mut self, tree: usize, port: usize) -> bool {
+    pub(super) fn inform(&mut self, tree: usize, place: usize) -> bool {
         let (rapid, root_times) = (self.is_rapid(), self.trees[tree].root_times);
-        let port = &mut self.ports[port];
+        let awaits_selection = self.trees[tree].reselect_all;
+        let port = &mut self.ports[place];
         let enabled = port.is_enabled();
         let common_waits = tree > 0 && (port.trees[0].message.is_some() || port.trees[0].update);
         let its = &mut port.trees[tree];
         if !enabled {
             its.message = None;
-            return its.disable();
+            let is_other = its.disable();
+            self.trees[tree].reselect |= is_other;
+            return is_other;
         }
         match its.info {
             Info::Disabled => {
                 its.info = Info::Aged;
-                (its.reselect, its.selected) = (true, false);
+                its.selected = false;
             }
-            Info::Aged | Info::Mine | Info::Received if its.selected && its.update => {
+            Info::Aged | Info::Mine | Info::Received
+                if its.selected && !awaits_selection && its.update =>
+            {
                 its.take_own(root_times);
                 port.mark_new_info(tree);
             }
             Info::Received if its.rcvd_info_while == 0 && its.message.is_none() && !its.update => {
                 its.info = Info::Aged;
-                (its.reselect, its.selected) = (true, false);
+                its.selected = false;
             }
             Info::Mine | Info::Received if !common_waits && !its.update => {
                 let Some(message) = its.message.take() else {
@@ -49,6 +54,7 @@ impl Bridge {
             }
             _ => return false,
         }
+        self.trees[tree].reselect |= !self.ports[place].trees[tree].selected;
         true
     }
 }
@@ -61,7 +67,7 @@ impl TreePort {
         (self.agree, self.agreed) = (false, false);
         self.rcvd_info_while = 0;
         if was != Info::Disabled {
-            (self.reselect, self.selected) = (true, false);
+            self.selected = false;
         }
         was != Info::Disabled
     }
@@ -133,7 +139,7 @@ impl Port {
                 self.update_received(tree);
                 let its = &mut self.trees[tree];
                 its.info = Info::Received;
-                (its.reselect, its.selected) = (true, false);
+                its.selected = false;
             }
             Received::RepeatedDesignated => {
                 if tree == 0 {

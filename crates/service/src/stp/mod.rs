@@ -18,6 +18,7 @@ mod information;
 mod migration;
 mod port;
 mod receive;
+mod schedule;
 mod selection;
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,8 @@ use wire::bpdu::{BridgeId, PortId, Region};
 
 pub use config::{Config, CostMode, Edge, Instance, Link, PortConfig, Protocol};
 pub use port::{Counters, Role, State};
-use port::{Port, TreePort};
+use port::{Info, Port, TreePort};
+use schedule::{Places, Schedule};
 pub use vector::{Times, Vector};
 
 /// Maximum number of rounds per event; the machines settle within far fewer.
@@ -50,6 +52,7 @@ pub struct Bridge {
     trees: Vec<Tree>,
     /// Sorted by number.
     ports: Vec<Port>,
+    schedule: Schedule,
     next_second: Option<Instant>,
     /// Number of rounds so far.
     rounds: u64,
@@ -68,6 +71,22 @@ struct Tree {
     root: Vector,
     root_times: Times,
     root_port: PortId,
+    /// A port requested a role selection.
+    reselect: bool,
+    /// All ports await a role selection, whatever `selected` says.
+    reselect_all: bool,
+    /// Ports whose variables may have changed since the last role selection.
+    unselected: Places,
+    /// Ports with received information.
+    informed: Places,
+    /// Ports whose next step depends on other ports.
+    waiting: Places,
+}
+
+impl Tree {
+    fn places(&mut self) -> [&mut Places; 3] {
+        [&mut self.unselected, &mut self.informed, &mut self.waiting]
+    }
 }
 
 /// Events of a bridge.
@@ -177,6 +196,7 @@ impl Bridge {
             config,
             trees: Vec::new(),
             ports: Vec::new(),
+            schedule: Schedule::default(),
             next_second: None,
             rounds: 0,
             unsettled: 0,
@@ -273,6 +293,11 @@ impl Bridge {
                     root: Vector::of_root(bridge, number == 0),
                     root_times: times,
                     root_port: PortId::default(),
+                    reselect: false,
+                    reselect_all: false,
+                    unselected: Places::default(),
+                    informed: Places::default(),
+                    waiting: Places::default(),
                 }
             })
             .collect();
@@ -285,7 +310,6 @@ impl Bridge {
     fn begin_port(&mut self, place: usize) {
         let (times, cost_mode) = (self.own_times(), self.config.cost_mode);
         let rapid = self.is_rapid();
-        self.stir(place);
         let port = &mut self.ports[place];
         port.oper_edge = port.config.edge.is_admin();
         port.info_internal = false;
@@ -300,15 +324,14 @@ impl Bridge {
             port.trees[place].begin(id, cost, times);
         }
         port.external_cost = port.cost(port.config.path_cost, cost_mode);
+        self.stir(place);
         self.reselect();
     }
 
     /// Requests a new role selection for all ports.
     fn reselect(&mut self) {
-        for port in &mut self.ports {
-            for tree in &mut port.trees {
-                (tree.reselect, tree.selected) = (true, false);
-            }
+        for tree in &mut self.trees {
+            (tree.reselect, tree.reselect_all) = (true, true);
         }
     }
 
@@ -331,6 +354,9 @@ impl Bridge {
                     ..Port::default()
                 };
                 self.ports.insert(place, port);
+                self.schedule.port_inserted(place);
+                let trees = self.trees.iter_mut().flat_map(Tree::places);
+                trees.for_each(|places| places.port_inserted(place));
                 place
             }
         };
@@ -347,7 +373,6 @@ impl Bridge {
         if self.ports[place].link == link {
             return;
         }
-        self.stir(place);
         let port = &mut self.ports[place];
         port.link = link;
         if !port.is_enabled() {
@@ -358,13 +383,16 @@ impl Bridge {
             (port.trees[at].id, port.trees[at].internal_cost) =
                 port.of_tree(self.trees[at].number, cost_mode);
         }
+        self.stir(place);
         self.reselect();
     }
 
     /// Runs all machines until none changes state, then reports changed port states.
     fn settle(&mut self, now: Instant, out: &mut Vec<Action>) {
         if self.config.protocol == Protocol::None {
-            self.forward_all();
+            let changed = core::mem::take(&mut self.schedule).take_unreported();
+            self.forward(&changed);
+            self.report_states(&changed, out);
         } else {
             let mut rounds = 0;
             while self.round(now, out) {
@@ -378,8 +406,9 @@ impl Bridge {
             if self.rounds.is_multiple_of(16) {
                 self.assert_settled(now);
             }
+            let changed = self.schedule.take_unreported();
+            self.report_states(&changed, out);
         }
-        self.report_states(out);
         let any = self.config.protocol != Protocol::None
             && self.ports.iter().any(|port| port.is_enabled());
         match any {
@@ -390,20 +419,36 @@ impl Bridge {
         }
     }
 
-    /// Schedules the machines of a port for this round and the next, because one of their inputs changed.
+    /// Schedules the machines of a port, whose variables changed, for this round and the next.
     fn stir(&mut self, place: usize) {
-        self.ports[place].runs_until = self.rounds + 1;
+        self.schedule.add(place);
+        for tree in &mut self.trees {
+            tree.unselected.insert(place);
+        }
+        self.index(place);
     }
 
     fn stir_all(&mut self) {
-        for port in &mut self.ports {
-            port.runs_until = self.rounds + 1;
+        (0..self.ports.len()).for_each(|place| self.stir(place));
+    }
+
+    /// Updates the sets of ports by the variables of a port.
+    fn index(&mut self, place: usize) {
+        for (tree, its) in self.trees.iter_mut().zip(&self.ports[place].trees) {
+            tree.informed.set(place, its.info == Info::Received);
+            tree.waiting.set(place, its.looks_at_others());
         }
     }
 
     /// Runs each scheduled machine once. Returns true if any of them changed state.
     fn round(&mut self, now: Instant, out: &mut Vec<Action>) -> bool {
         self.rounds += 1;
+        self.schedule.advance();
+        let mut from = 0;
+        while let Some(place) = self.schedule.now.next(from) {
+            self.index(place);
+            from = place + 1;
+        }
         let rapid = self.is_rapid();
         let mut busy = self.run(|its, place| {
             let port = &mut its.ports[place];
@@ -432,23 +477,22 @@ impl Bridge {
 
     /// Runs a machine of each scheduled port. Returns true if any changed state; that port is scheduled again.
     fn run(&mut self, mut machine: impl FnMut(&mut Self, usize) -> bool) -> bool {
-        let mut busy = false;
-        for place in 0..self.ports.len() {
-            if self.ports[place].runs_until >= self.rounds && machine(self, place) {
+        let (mut busy, mut from) = (false, 0);
+        // The machine of a port may schedule ports behind it.
+        while let Some(place) = self.schedule.now.next(from) {
+            if machine(self, place) {
                 self.stir(place);
                 busy = true;
             }
+            from = place + 1;
         }
         busy
     }
 
     /// Schedules the ports whose next step depends on other ports.
     fn stir_waiting(&mut self, tree: usize) {
-        for port in &mut self.ports {
-            if port.trees[tree].looks_at_others() {
-                port.runs_until = self.rounds + 1;
-            }
-        }
+        let waiting = self.trees[tree].waiting.iter();
+        waiting.for_each(|place| self.schedule.add(place));
     }
 
     /// Asserts that no machine of any port, scheduled or not, has a transition left.
@@ -457,11 +501,31 @@ impl Bridge {
         let mut all = self.clone();
         all.stir_all();
         assert!(!all.round(now, &mut Vec::new()), "a port was not stirred");
+        if !self.rounds.is_multiple_of(64) {
+            return;
+        }
+        // Nor does a selection among all ports find other roles.
+        all.reselect();
+        for tree in 0..self.trees.len() {
+            let pending = &self.trees[tree].unselected;
+            let known = (0..self.ports.len()).filter(|place| pending.next(*place) != Some(*place));
+            let known: Vec<_> = known.collect();
+            (0..self.ports.len()).for_each(|place| all.trees[tree].unselected.insert(place));
+            all.select_roles(tree);
+            for place in known {
+                let selected = |of: &Self| {
+                    let its = &of.ports[place].trees[tree];
+                    (its.selected_role, its.update, its.designated)
+                };
+                assert_eq!(selected(&all), selected(self), "a port was not selected");
+            }
+        }
     }
 
-    /// Protocol `none`: all ports with a link forward.
-    fn forward_all(&mut self) {
-        for port in &mut self.ports {
+    /// Protocol `none`: ports with a link forward.
+    fn forward(&mut self, changed: &Places) {
+        for place in changed.iter() {
+            let port = &mut self.ports[place];
             let up = port.link.up;
             for tree in &mut port.trees {
                 (tree.learning, tree.forwarding) = (up, up);
@@ -470,9 +534,10 @@ impl Bridge {
         }
     }
 
-    /// Reports changed port states to the owner.
-    fn report_states(&mut self, out: &mut Vec<Action>) {
-        for port in &mut self.ports {
+    /// Reports changed states of these ports to the owner.
+    fn report_states(&mut self, changed: &Places, out: &mut Vec<Action>) {
+        for place in changed.iter() {
+            let port = &mut self.ports[place];
             for (at, tree) in port.trees.iter_mut().enumerate() {
                 let (number, state) = (self.trees[at].number, tree.state());
                 if tree.told != Some(state) {
@@ -530,6 +595,9 @@ impl Machine for Bridge {
             Event::PortGone(number) => {
                 if let Some(place) = self.place(number) {
                     self.ports.remove(place);
+                    self.schedule.port_removed(place);
+                    let trees = self.trees.iter_mut().flat_map(Tree::places);
+                    trees.for_each(|places| places.port_removed(place));
                     self.reselect();
                     // A removed port may have been the last one that others waited for.
                     for tree in 0..self.trees.len() {
@@ -568,9 +636,10 @@ impl Machine for Bridge {
             } else {
                 next
             });
-            for port in self.ports.iter_mut().filter(|port| port.is_enabled()) {
+            let ports = self.ports.iter_mut().enumerate();
+            for (place, port) in ports.filter(|(_, port)| port.is_enabled()) {
                 port.count_down();
-                port.runs_until = self.rounds + 1;
+                self.schedule.add(place);
             }
             self.settle(now, out);
             if self.next_second == Some(now) {

@@ -91,7 +91,6 @@ pub(super) struct TreePort {
     pub(super) proposing: bool,
     pub(super) rcvd_tc: bool,
     pub(super) re_root: bool,
-    pub(super) reselect: bool,
     pub(super) selected: bool,
     pub(super) sync: bool,
     pub(super) synced: bool,
@@ -114,7 +113,6 @@ impl TreePort {
         *self = Self {
             id,
             internal_cost,
-            reselect: true,
             sync: true,
             re_root: true,
             rr_while: times.forward_delay,
@@ -182,8 +180,6 @@ pub(super) struct Port {
     /// By tree, the common one first.
     pub(super) trees: Vec<TreePort>,
     pub(super) counters: Counters,
-    /// Last round of [`super::Bridge`] in which the port's machines run; their inputs are unchanged since.
-    pub(super) runs_until: u64,
 
     /// The neighbour and this bridge agree on the path to the root of the common tree, up to the region.
     pub(super) common_agrees: bool,

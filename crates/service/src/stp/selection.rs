@@ -9,27 +9,32 @@ use super::{Bridge, Tree};
 impl Bridge {
     /// Runs the port role selection machine.
     pub(super) fn select_roles(&mut self, tree: usize) -> bool {
-        if !self.ports.iter().any(|port| port.trees[tree].reselect) {
+        let of_tree = &mut self.trees[tree];
+        if !core::mem::take(&mut of_tree.reselect) {
             return false;
         }
-        for port in &mut self.ports {
-            port.trees[tree].reselect = false;
+        of_tree.reselect_all = false;
+        if self.find_root(tree) {
+            for place in 0..self.ports.len() {
+                self.trees[tree].unselected.insert(place);
+            }
         }
-        self.find_root(tree);
-        for place in 0..self.ports.len() {
+        // Without another root, the role of a port follows from its own variables.
+        let places = core::mem::take(&mut self.trees[tree].unselected);
+        for place in places.iter() {
+            self.say_designated(tree, place);
             self.select_role(tree, place);
-        }
-        for port in &mut self.ports {
-            port.trees[tree].selected = true;
+            self.ports[place].trees[tree].selected = true;
         }
         true
     }
 
-    /// Finds the best path to the root.
-    fn find_root(&mut self, at: usize) {
+    /// Finds the best path to the root. Returns whether the path or its timer values changed.
+    fn find_root(&mut self, at: usize) -> bool {
         let own = Vector::of_root(self.trees[at].bridge, at == 0);
         let (mut best, mut by, mut times) = (own, PortId::default(), self.own_times());
-        for port in &self.ports {
+        for place in self.trees[at].informed.iter() {
+            let port = &self.ports[place];
             let Some(way) = port.way(at, &self.trees[at]) else {
                 continue;
             };
@@ -42,6 +47,7 @@ impl Bridge {
         let tree = &mut self.trees[at];
         let before = core::mem::replace(&mut tree.root, best);
         let are_others = tree.root_times != times;
+        let is_other = are_others || before != best || tree.root_port != by;
         (tree.root_port, tree.root_times) = (by, times);
         if are_others {
             self.stir_all();
@@ -50,33 +56,36 @@ impl Bridge {
         if at == 0 && before.regional_root != best.regional_root && leads_out {
             self.sync_masters();
         }
-        self.say_designated(at);
+        is_other
     }
 
-    /// Computes the designated vector of each port.
-    fn say_designated(&mut self, at: usize) {
+    /// Computes the designated vector of a port.
+    fn say_designated(&mut self, at: usize, place: usize) {
         let tree = &self.trees[at];
-        for port in &mut self.ports {
-            let mut designated = Vector {
-                bridge: tree.bridge,
-                port: port.trees[at].id,
-                ..tree.root
-            };
-            if at == 0 && !port.send_rstp {
-                // A neighbour that uses STP sees the bridge, not its region.
-                designated.regional_root = tree.bridge;
-            }
-            port.trees[at].designated = designated;
+        let port = &mut self.ports[place];
+        let mut designated = Vector {
+            bridge: tree.bridge,
+            port: port.trees[at].id,
+            ..tree.root
+        };
+        if at == 0 && !port.send_rstp {
+            // A neighbour that uses STP sees the bridge, not its region.
+            designated.regional_root = tree.bridge;
         }
+        port.trees[at].designated = designated;
     }
 
     /// `syncMaster`: instances must agree again, because the regional root changed.
     fn sync_masters(&mut self) {
-        for port in self.ports.iter_mut().filter(|port| port.info_internal) {
+        for place in 0..self.ports.len() {
+            let port = &mut self.ports[place];
+            if !port.info_internal {
+                continue;
+            }
             for its in &mut port.trees[1..] {
                 (its.agree, its.agreed, its.synced, its.sync) = (false, false, false, true);
             }
-            port.runs_until = self.rounds + 1;
+            self.stir(place);
         }
     }
 
@@ -102,10 +111,11 @@ impl Bridge {
             }
             Info::Received => (Role::Alternate, false),
         };
-        if (its.selected_role, its.update) != (role, update) || update {
-            port.runs_until = self.rounds + 1;
-        }
+        let is_other = (its.selected_role, its.update) != (role, update);
         (its.selected_role, its.update) = (role, update);
+        if is_other || update {
+            self.stir(place);
+        }
     }
 }
 

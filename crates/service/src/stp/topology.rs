@@ -89,7 +89,7 @@ impl Bridge {
         }
         for (at, port) in self.ports.iter_mut().enumerate() {
             port.trees[tree].tc_prop |= at != place;
-            port.runs_until = self.rounds + 1;
+            self.schedule.add(at);
         }
     }
 }
