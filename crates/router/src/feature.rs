@@ -294,7 +294,7 @@ pub enum Effect {
     /// Sets the servers that a network announces, or withdraws them.
     Learn(Owner, Option<Servers>),
     /// An action of gateway checks.
-    Gateway(check::Wanted),
+    Gateway(check::CheckRequest),
     /// Counts an event of a RADIUS server.
     Radius(service::radius::Action),
     /// An action of queues.

@@ -8,8 +8,8 @@
 //! A memory disk (`/disk add type=tmpfs`) is a folder at the root whose files are in memory ([`Files::mount`]).
 
 mod disk;
+mod file_store;
 mod label;
-mod place;
 mod remote;
 
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ use menu::{Caller, Reason, bytes};
 use rustix::fs::{self, Mode, OFlags};
 
 use self::disk::Disk;
+use self::file_store::{FileStore, beneath, replace, taken};
 pub(crate) use self::label::SYSTEM;
 use self::label::{Actor, Label, Labels};
-use self::place::{Place, beneath, replace, taken};
 pub use self::remote::{RemoteEntry, RemoteFiles};
 use crate::clock::DayClock;
 use crate::private::close_to_others;
@@ -42,7 +42,7 @@ const SHOWN: u64 = 60 << 10;
 /// The files of a router.
 #[derive(Debug)]
 pub struct Files {
-    place: Place,
+    place: FileStore,
     /// Memory disks, by the name of their folder.
     disks: BTreeMap<String, Disk>,
     labels: Labels,
@@ -90,7 +90,7 @@ impl Files {
     /// Creates files in memory, which are lost when the router stops.
     pub fn memory(clock: DayClock) -> Self {
         Self {
-            place: Place::Memory(BTreeMap::new(), clock),
+            place: FileStore::Memory(BTreeMap::new(), clock),
             disks: BTreeMap::new(),
             labels: Labels::default(),
             actor: None,
@@ -116,7 +116,7 @@ impl Files {
             Err(_) => String::new(),
         };
         let mut files = Self {
-            place: Place::Folder(root),
+            place: FileStore::Folder(root),
             disks: BTreeMap::new(),
             labels: Labels::read(&labels),
             actor: None,
@@ -153,8 +153,8 @@ impl Files {
 
     fn keep_labels(&self) -> Result<(), Reason> {
         match &self.place {
-            Place::Memory(..) => Ok(()),
-            Place::Folder(root) => replace(root, LABELS, self.labels.to_text().as_bytes()),
+            FileStore::Memory(..) => Ok(()),
+            FileStore::Folder(root) => replace(root, LABELS, self.labels.to_text().as_bytes()),
         }
     }
 
@@ -197,11 +197,11 @@ impl Files {
         self.place_of(&name).entry(&name)
     }
 
-    fn place_of(&self, name: &str) -> &Place {
+    fn place_of(&self, name: &str) -> &FileStore {
         self.disk(name).map_or(&self.place, |disk| &disk.place)
     }
 
-    fn place_of_mut(&mut self, name: &str) -> &mut Place {
+    fn place_of_mut(&mut self, name: &str) -> &mut FileStore {
         let disk = name.split('/').next().unwrap_or_default();
         let disk = self.disks.get_mut(disk);
         disk.map_or(&mut self.place, |disk| &mut disk.place)

@@ -44,12 +44,12 @@ pub struct Instance {
     store: Store,
     control: Control,
     /// Noted last login of each user.
-    logins: BTreeMap<Id, Noted>,
+    logins: BTreeMap<Id, LastLogin>,
 }
 
 /// Note about a user's last login: time in seconds since 1970, and source address.
 #[derive(Debug)]
-struct Noted {
+struct LastLogin {
     when: i64,
     from: Vec<IpAddr>,
 }
@@ -319,7 +319,7 @@ impl Instance {
             let _ = write!(text, " {address}");
         }
         let when = clock.unix_seconds;
-        self.logins.insert(user, Noted { when, from });
+        self.logins.insert(user, LastLogin { when, from });
         if let Err(reason) = self.store.note(&name, Some(&text)) {
             let message = format!("a login is not kept: {reason}");
             self.control.features.log.add("system,error", message);
@@ -400,7 +400,7 @@ impl Instance {
                 access.remember(user, *address);
             }
             let when = unix_seconds;
-            self.logins.insert(user, Noted { when, from });
+            self.logins.insert(user, LastLogin { when, from });
         }
     }
 

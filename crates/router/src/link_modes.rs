@@ -59,7 +59,8 @@ const MODES: [Mode; 21] = [
     ("100G-baseCR4", 100_000, true, &[38]),
 ];
 
-fn bits((.., bits): &Mode) -> u128 {
+fn bits(mode: &Mode) -> u128 {
+    let (.., bits) = mode;
     bits.iter().fold(0, |all, bit| all | 1 << bit)
 }
 

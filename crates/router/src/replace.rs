@@ -10,7 +10,7 @@ use std::sync::Arc;
 use menu::{By, Changes, Id, Item, Menu, MenuShape, Reason, Store, Value};
 
 /// Values by property; `None` unsets.
-type Given = Vec<(&'static str, Option<Value>)>;
+type PropertyValues = Vec<(&'static str, Option<Value>)>;
 
 /// Changes `store` into `wanted`, as one transaction.
 ///
@@ -101,7 +101,7 @@ fn change_settings(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Re
 }
 
 /// Returns the settable properties that differ between an item and its target.
-fn difference(item: &Item, wanted: &Item) -> Given {
+fn difference(item: &Item, wanted: &Item) -> PropertyValues {
     let menu = item.menu;
     menu.properties()
         .filter(|property| !property.read_only)
@@ -275,7 +275,7 @@ fn add_missing(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result
             store.set(menu, id, &given)?;
             order.push(id);
         } else if menu.shape != MenuShape::Fixed && !target.is_port() {
-            let given: Given = target
+            let given: PropertyValues = target
                 .values()
                 .filter(|(property, _)| !property.read_only)
                 .map(|(property, value)| (property.name, Some(value.clone())))

@@ -88,7 +88,7 @@ pub struct Durable {
     /// Messages about the opening of the database.
     said: Vec<String>,
     /// The state read at opening, kept until its first use or the first change.
-    loaded: Cell<Option<Kept>>,
+    loaded: Cell<Option<StoredState>>,
 }
 
 /// A reason for which the store refuses writes.
@@ -125,20 +125,20 @@ type Opener = Arc<dyn Fn(OnDamage) -> Result<Durable, String> + Send + Sync>;
 
 /// The stored state.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct StoredState {
     /// The configuration.
     pub saved: Saved,
     /// The latest transactions, oldest first.
     pub log: Vec<SavedChanges>,
     /// State before safe mode, if it was active when the router stopped.
-    pub held: Option<Held>,
+    pub held: Option<SafeModeState>,
     /// Notes by name.
     pub notes: BTreeMap<String, String>,
 }
 
 /// The state before safe mode, as the previous values of changed items.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct SafeModeState {
     /// Revision before safe mode.
     pub since: u64,
     /// Menu, id and previous item; `None` if the item did not exist.
@@ -339,7 +339,7 @@ impl Durable {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn load(&self) -> Result<Option<Kept>, String> {
+    pub fn load(&self) -> Result<Option<StoredState>, String> {
         if let Some(kept) = self.loaded.take() {
             return Ok(Some(kept));
         }
@@ -379,13 +379,13 @@ impl Durable {
 
     /// Writes a snapshot, and starts a new ledger if the present one is long. A failed write is repeated later; until
     /// then the last snapshot and the ledger hold all changes.
-    fn write_snapshot(&mut self, kept: Option<&Kept>) {
+    fn write_snapshot(&mut self, kept: Option<&StoredState>) {
         let (Some(beside), Some(kept)) = (&mut self.beside, kept) else {
             return;
         };
         let path = opening::snapshot_of(&beside.path);
         let is_last_whole = beside.snapshot.is_some();
-        let written = snapshot::write(&path, &beside.key, (self.serial, kept), is_last_whole);
+        let written = snapshot::write(&path, &beside.key, self.serial, kept, is_last_whole);
         if written.is_err() {
             beside.patience = PATIENCE;
             return;
@@ -573,7 +573,7 @@ impl Journal for Durable {
 pub fn take_up(
     store: &mut Store,
     mut durable: Durable,
-    kept: &Kept,
+    kept: &StoredState,
     clock: Clock,
 ) -> Result<Vec<String>, String> {
     let lost = store.load(&kept.saved).into_iter();
@@ -626,7 +626,7 @@ pub fn take_up(
 /// Reverts changes that were not kept before the router stopped.
 fn give_back(
     store: &mut Store,
-    kept: &Kept,
+    kept: &StoredState,
     clock: Clock,
     said: &mut Vec<String>,
 ) -> Result<(), menu::Reason> {
@@ -675,7 +675,7 @@ const UNROLLED: &str = "safe mode unrolled after a stop";
 const TAKEN_BACK: &str = "unconfirmed configuration reverted after a stop";
 
 /// Restores the state before safe mode, so that it can be reverted to.
-fn hold_again(store: &mut Store, kept: &Kept) {
+fn hold_again(store: &mut Store, kept: &StoredState) {
     let Some(held) = &kept.held else { return };
     let mut base = Vec::new();
     for (path, id, item) in &held.items {

@@ -268,8 +268,8 @@ fn write_session_header(
         .interfaces
         .details(adjacency.egress, |details: &Details| {
             let session = details.session?;
-            let addresses = (session.peer, interface.mac);
-            let (mut header, len) = link_header(addresses, &details.tags, SESSION_DATA);
+            let (mut header, len) =
+                link_header(session.peer, interface.mac, &details.tags, SESSION_DATA);
             let end = usize::from(len) + Session::HEADER;
             let place = header.get_mut(usize::from(len)..end)?;
             place.copy_from_slice(&session.header(ipv6));

@@ -112,7 +112,7 @@ impl Asks {
                 false => vec![item.text("interface").into()],
             };
             for interface in new {
-                let port = port(store, item, (*bridge, interface.clone()));
+                let port = port(store, item, *bridge, interface.clone());
                 if port.carrier == Carries::Software {
                     let of_interface = software.entry(interface).or_default();
                     of_interface.insert((item.position(), item.id), port.in_software(&bridges));
@@ -324,7 +324,7 @@ fn bridge(item: &Item) -> Option<Bridge> {
     })
 }
 
-fn port(store: &Store, item: &Item, (bridge, interface): (usize, Name)) -> Port {
+fn port(store: &Store, item: &Item, bridge: usize, interface: Name) -> Port {
     let horizon = match item.get("horizon") {
         Some(Value::Number(_)) => Needs::HORIZON,
         _ => Needs::default(),

@@ -1,7 +1,7 @@
 //! Known boards (block diagrams and "Switch Chip Features" of RouterOS's maker). A rate without a source is `None`.
 
 use super::chip::{self, Chip};
-use super::{Board, Lane, OnBoard};
+use super::{Board, CpuLane, OnBoard};
 
 const ETHER: &[&str] = &[
     "ether1", "ether2", "ether3", "ether4", "ether5", "ether6", "ether7", "ether8", "ether9",
@@ -114,22 +114,22 @@ const fn on(chip: &'static Chip, ports: &'static [&'static str]) -> OnBoard {
     }
 }
 
-const fn lane(mbps: u32, ports: &'static [&'static str]) -> Lane {
-    Lane {
+const fn lane(mbps: u32, ports: &'static [&'static str]) -> CpuLane {
+    CpuLane {
         mbps: Some(mbps),
         ports,
     }
 }
 
-const fn unknown(ports: &'static [&'static str]) -> Lane {
-    Lane { mbps: None, ports }
+const fn unknown(ports: &'static [&'static str]) -> CpuLane {
+    CpuLane { mbps: None, ports }
 }
 
 const fn board(
     name: &'static str,
     model: &'static str,
     chips: &'static [OnBoard],
-    lanes: &'static [Lane],
+    lanes: &'static [CpuLane],
 ) -> Board {
     Board {
         name,

@@ -7,7 +7,7 @@ use super::Board;
 
 /// A connection to the processor that several ports share.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Lane {
+pub struct CpuLane {
     /// Rate in Mbps in each direction; `None` if unknown.
     pub mbps: Option<u32>,
     /// Device names of its ports in the default assignment.

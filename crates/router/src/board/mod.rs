@@ -21,7 +21,7 @@ mod plan;
 pub use asks::{Asks, Lacks};
 pub use boards::BOARDS;
 pub use chip::{Chip, Needs, Rules};
-pub use lanes::{Lane, Shared};
+pub use lanes::{CpuLane, Shared};
 pub use plan::{
     BondMode, BridgeAsks, Carrier, Place, Plan, PortAsks, Reason, SpanningTree, TagType, plan,
 };
@@ -36,7 +36,7 @@ pub struct Board {
     /// Its switch chips, in order: the first is `switch1`.
     pub chips: &'static [OnBoard],
     /// Lanes to its processor. A port without a lane has its own connection, or its connection is unknown.
-    pub lanes: &'static [Lane],
+    pub lanes: &'static [CpuLane],
     /// True if switched ports move to the first lane as soon as any port is switched, and all others to the second.
     pub moves_switched: bool,
 }

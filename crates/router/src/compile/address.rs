@@ -253,7 +253,8 @@ pub fn keys4(interface: InterfaceId, addr: Ipv4Addr, own: &Own4) -> Vec<OfferKey
 /// detection already, as packets to other hosts can wait. Link-local networks have no route: every link has the same
 /// network, and tables cannot distinguish them.
 pub fn keys6(
-    (interface, addr): (InterfaceId, Ipv6Addr),
+    interface: InterfaceId,
+    addr: Ipv6Addr,
     own: &Own6,
     forward: bool,
     dad: Dad,

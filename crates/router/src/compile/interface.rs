@@ -50,7 +50,13 @@ pub fn interface(
         address4: own4.first().map(|own| own.address),
         addresses6: addresses6(addresses, id, in_use),
         addresses4: own4,
-        tags: laid.link.tags.iter().copied().map(tag).collect(),
+        tags: laid
+            .link
+            .tags
+            .iter()
+            .copied()
+            .map(|(ethertype, vlan_id)| tag(ethertype, vlan_id))
+            .collect(),
         tunnel: laid.tunnel.clone(),
         session: laid.link.session,
         groups4: Vec::new(),
@@ -60,7 +66,7 @@ pub fn interface(
     Some(Compiled {
         line: line(laid, intent),
         details: Arc::new(details),
-        vlan: vlan.map(|(parent, named)| (parent, tag(named))),
+        vlan: vlan.map(|(parent, named)| (parent, tag(named.0, named.1))),
         station: laid.station.clone().filter(|_| !laid.disabled),
         session: laid
             .session_on
@@ -74,7 +80,7 @@ pub fn interface(
 /// Compiles the mirror of an interface as an egress of control; `None` without a mirror.
 pub fn mirror(laid: &Laid) -> Option<(InterfaceId, Compiled)> {
     let (port, id) = laid.mirror?;
-    Some((id, mirror_of(laid, (id, port))))
+    Some((id, mirror_of(laid, id, port)))
 }
 
 fn line(laid: &Laid, intent: &Intent) -> Interface {
@@ -94,15 +100,16 @@ fn line(laid: &Laid, intent: &Intent) -> Interface {
 }
 
 /// Compiles the shared mirror of point-to-point interfaces, as an egress of control.
-pub fn shared_mirror((port, id): SharedMirror) -> Compiled {
-    mirror_named("host of point-to-point interfaces", MTU_MAX, (id, port))
+pub fn shared_mirror(mirror: SharedMirror) -> Compiled {
+    let (port, id) = mirror;
+    mirror_named("host of point-to-point interfaces", MTU_MAX, id, port)
 }
 
-fn mirror_of(laid: &Laid, (id, port): (InterfaceId, u16)) -> Compiled {
-    mirror_named(&format!("host of {}", laid.name), laid.link.mtu, (id, port))
+fn mirror_of(laid: &Laid, id: InterfaceId, port: u16) -> Compiled {
+    mirror_named(&format!("host of {}", laid.name), laid.link.mtu, id, port)
 }
 
-fn mirror_named(name: &str, mtu: u32, (id, port): (InterfaceId, u16)) -> Compiled {
+fn mirror_named(name: &str, mtu: u32, id: InterfaceId, port: u16) -> Compiled {
     Compiled {
         line: Interface {
             running: true,
@@ -125,7 +132,7 @@ fn mirror_named(name: &str, mtu: u32, (id, port): (InterfaceId, u16)) -> Compile
     }
 }
 
-fn tag((ethertype, vlan_id): (u16, u16)) -> Tag {
+fn tag(ethertype: u16, vlan_id: u16) -> Tag {
     Tag { ethertype, vlan_id }
 }
 

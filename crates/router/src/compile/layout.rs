@@ -187,7 +187,7 @@ pub struct Layout {
 
 /// Result of updating the layout of some interfaces.
 #[derive(Debug, Default)]
-pub struct Relaid {
+pub struct LayoutUpdate {
     /// Interfaces whose layout was computed.
     pub seen: BTreeSet<InterfaceId>,
     /// Interfaces whose layout changed, with the previous layout; `None` for a new interface.
@@ -212,15 +212,15 @@ impl Layout {
         items: BTreeSet<ItemId>,
         ground: &Ground<'_>,
         numbers: &mut Numbers,
-    ) -> Relaid {
+    ) -> LayoutUpdate {
         let interfaces = &ground.intent.interfaces;
-        let mut relaid = Relaid::default();
+        let mut update = LayoutUpdate::default();
         let mut waiting = items;
         waiting.extend(self.base_on(ground));
         for name in self.give_names(&waiting, interfaces, numbers) {
             waiting.extend(interfaces.on(&name).map(|(item, _)| item));
             waiting.extend(joined::slaves(&name, ground.intent));
-            relaid.names.insert(name);
+            update.names.insert(name);
         }
         let mut devices = BTreeSet::new();
         // An item that precedes its parent is computed again after the parent. The loop ends: items in a circle get one
@@ -228,17 +228,17 @@ impl Layout {
         while let Some(item) = waiting.pop_first() {
             let Some(interface) = interfaces.get(&item) else {
                 if let Some(id) = numbers.known(item) {
-                    relaid.seen.insert(id);
+                    update.seen.insert(id);
                     let before = self.interfaces.remove(&id);
-                    relaid.before.entry(id).or_insert(before);
+                    update.before.entry(id).or_insert(before);
                     self.ask(id, None, &mut devices);
                     numbers.release(item);
                 }
                 continue;
             };
             let id = numbers.interface(item);
-            relaid.seen.insert(id);
-            let mut laid = self.lay((item, id), interface, ground);
+            update.seen.insert(id);
+            let mut laid = self.lay(item, id, interface, ground);
             laid.held = ground.intent.held(item);
             laid.link.running &= laid.held.is_none();
             laid.mirror = match laid.is_point_to_point() {
@@ -254,14 +254,14 @@ impl Layout {
             waiting.extend(self.freed_or_taken(id, &laid, ground.intent));
             devices.extend(laid.port_name.clone());
             let before = self.interfaces.insert(id, laid);
-            relaid.before.entry(id).or_insert(before);
+            update.before.entry(id).or_insert(before);
             self.ask(id, Some(interface), &mut devices);
         }
         self.wish(devices, interfaces);
-        relaid
+        update
             .before
             .retain(|id, before| before.as_ref() != self.interfaces.get(id));
-        relaid
+        update
     }
 
     /// Updates the base of link addresses; returns the items whose link addresses depend on it, if it changed.
@@ -378,11 +378,12 @@ impl Layout {
     /// Computes the layout of one interface from the present layout of those below it.
     fn lay(
         &self,
-        (item, id): (ItemId, InterfaceId),
+        item: ItemId,
+        id: InterfaceId,
         interface: &intent::Interface,
         ground: &Ground<'_>,
     ) -> Laid {
-        let mut laid = Laid::new((item, id), interface);
+        let mut laid = Laid::new(item, id, interface);
         let site = Site {
             id,
             interface,
@@ -451,7 +452,7 @@ impl Laid {
         }
     }
 
-    fn new((item, id): (ItemId, InterfaceId), interface: &intent::Interface) -> Self {
+    fn new(item: ItemId, id: InterfaceId, interface: &intent::Interface) -> Self {
         Self {
             item,
             name: interface.name.clone(),

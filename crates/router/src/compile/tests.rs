@@ -15,7 +15,7 @@ use crate::intent::{Intent, Name};
 use crate::rib::Protocol;
 
 /// Compiles configurations on the ports `ether1` (number 0) and `ether2` (number 1).
-struct Desk {
+struct RuleMenu {
     intent: Intent,
     layout: Layout,
     addresses: Addresses,
@@ -23,7 +23,7 @@ struct Desk {
     snapshot: Snapshot,
 }
 
-fn desk(configuration: &str) -> Desk {
+fn desk(configuration: &str) -> RuleMenu {
     let mut store = schema::store();
     let (mut session, mut out) = (Session::new("admin"), String::new());
     let mark = store.begin();
@@ -67,7 +67,7 @@ fn desk(configuration: &str) -> Desk {
     let made = |id| interface(&intent, &layout, &addresses, id, &|_, _| false);
     let ids = layout.interfaces.keys();
     let interfaces = ids.filter_map(|id| Some((*id, made(*id)?))).collect();
-    Desk {
+    RuleMenu {
         intent,
         layout,
         addresses,
@@ -76,7 +76,7 @@ fn desk(configuration: &str) -> Desk {
     }
 }
 
-impl Desk {
+impl RuleMenu {
     fn line_of(&self, name: &str) -> &Interface {
         let (id, _) = self.layout.named(name).expect("an interface");
         &self.interfaces.get(&id).expect("it is compiled").line
@@ -180,7 +180,7 @@ fn ipv6_addresses_are_made_from_link_addresses_where_asked() {
     // During duplicate address detection the network has a route, and the address has none.
     let keys = |dad| -> Vec<_> {
         let own = desk.addresses.of6(id);
-        own.flat_map(|(addr, own)| address::keys6((id, addr), own, true, dad))
+        own.flat_map(|(addr, own)| address::keys6(id, addr, own, true, dad))
             .collect()
     };
     let tried = keys(Dad::Tentative);
@@ -197,7 +197,7 @@ fn interfaces_have_link_local_addresses_unless_they_are_switched_off() {
          /ipv6 address add address=2001:db8::1/64 interface=ether1\n\
          /ipv6 address add address=2001:db8:1::1/64 interface=ether2 auto-link-local=no\n",
     );
-    let link_local = |desk: &Desk| -> Vec<String> {
+    let link_local = |desk: &RuleMenu| -> Vec<String> {
         let all = desk.addresses.ipv6.keys();
         let local = all.filter(|(_, addr)| addr.is_unicast_link_local());
         local

@@ -7,7 +7,7 @@ use frame::InterfaceId;
 use service::neighbour::{DuplicateDetection, Event};
 
 use super::{Control, Dad};
-use crate::compile::{Moved, Own4, Own6, Relaid, address};
+use crate::compile::{LayoutUpdate, Moved, Own4, Own6, address};
 use crate::object::What;
 use crate::plan::{Step, plan};
 
@@ -15,14 +15,14 @@ impl Control {
     /// Announces the interface addresses that were added, changed or removed.
     pub(super) fn change_addresses(
         &mut self,
-        relaid: &Relaid,
+        update: &LayoutUpdate,
         moved: &BTreeMap<InterfaceId, Moved>,
     ) {
         for (id, moved) in moved {
             self.change_addresses4(*id, moved);
             self.change_addresses6(*id, moved);
         }
-        let others: BTreeSet<_> = relaid.before.keys().chain(moved.keys()).collect();
+        let others: BTreeSet<_> = update.before.keys().chain(moved.keys()).collect();
         for id in others {
             self.show_link_local_network(*id);
         }
@@ -40,11 +40,11 @@ impl Control {
     fn change_addresses4(&mut self, id: InterfaceId, moved: &Moved) {
         for step in plan(&moved.before4, &moved.now4) {
             match step {
-                Step::Remove(addr, _) => self.lose4((id, *addr)),
-                Step::Add(addr, own) => self.gain4((id, *addr), own),
+                Step::Remove(addr, _) => self.lose4(id, *addr),
+                Step::Add(addr, own) => self.gain4(id, *addr, own),
                 Step::Change(addr, _, own) => {
-                    self.lose4((id, *addr));
-                    self.gain4((id, *addr), own);
+                    self.lose4(id, *addr);
+                    self.gain4(id, *addr, own);
                 }
             }
         }
@@ -59,21 +59,21 @@ impl Control {
         }
         for step in plan(&moved.before6, &moved.now6) {
             match step {
-                Step::Remove(addr, _) => self.lose6((id, *addr)),
-                Step::Add(addr, own) => self.gain6((id, *addr), own),
+                Step::Remove(addr, _) => self.lose6(id, *addr),
+                Step::Add(addr, own) => self.gain6(id, *addr, own),
                 // Only the settings for routes and advertisements have changed.
                 Step::Change(addr, old, own) if (old.len, old.detect) == (own.len, own.detect) => {
-                    self.claim6((id, *addr));
+                    self.claim6(id, *addr);
                 }
                 Step::Change(addr, _, own) => {
-                    self.lose6((id, *addr));
-                    self.gain6((id, *addr), own);
+                    self.lose6(id, *addr);
+                    self.gain6(id, *addr, own);
                 }
             }
         }
     }
 
-    fn gain4(&mut self, (id, address): (InterfaceId, Ipv4Addr), own: &Own4) {
+    fn gain4(&mut self, id: InterfaceId, address: Ipv4Addr, own: &Own4) {
         let event = Event::AddressAdded {
             address,
             prefix_len: own.len,
@@ -83,23 +83,23 @@ impl Control {
         self.mirror_addresses(id);
         self.use_address(id, address.into());
         let keys = address::keys4(id, address, own);
-        self.v4.claims.set((id, address), keys);
+        self.v4.claims.set(id, address, keys);
     }
 
-    fn lose4(&mut self, (id, address): (InterfaceId, Ipv4Addr)) {
+    fn lose4(&mut self, id: InterfaceId, address: Ipv4Addr) {
         self.purge_masquerade(id, Some(u128::from(u32::from(address))));
         self.feed4(id, Event::AddressRemoved { address });
         self.mirror_addresses(id);
         self.give_up_address(id, address.into());
-        self.v4.claims.set((id, address), Vec::new());
+        self.v4.claims.set(id, address, Vec::new());
     }
 
-    fn gain6(&mut self, (id, address): (InterfaceId, Ipv6Addr), own: &Own6) {
+    fn gain6(&mut self, id: InterfaceId, address: Ipv6Addr, own: &Own6) {
         let (detect, state) = match own.detect {
             true => (DuplicateDetection::Run, Dad::Tentative),
             false => (DuplicateDetection::Skip, Dad::Done),
         };
-        self.set_dad((id, address), Some(state));
+        self.set_dad(id, address, Some(state));
         let event = Event::AddressAdded {
             address,
             prefix_len: own.len,
@@ -109,15 +109,15 @@ impl Control {
         self.mirror_addresses(id);
     }
 
-    fn lose6(&mut self, (id, address): (InterfaceId, Ipv6Addr)) {
-        self.set_dad((id, address), None);
+    fn lose6(&mut self, id: InterfaceId, address: Ipv6Addr) {
+        self.set_dad(id, address, None);
         self.purge_masquerade(id, Some(u128::from(address)));
         self.feed6(id, Event::AddressRemoved { address });
         self.mirror_addresses(id);
     }
 
     /// Records the state of duplicate address detection for an address; `None` if the address was removed.
-    pub(super) fn set_dad(&mut self, (id, address): (InterfaceId, Ipv6Addr), dad: Option<Dad>) {
+    pub(super) fn set_dad(&mut self, id: InterfaceId, address: Ipv6Addr, dad: Option<Dad>) {
         let before = match dad {
             Some(dad) => self.dad.insert((id, address), dad),
             None => self.dad.remove(&(id, address)),
@@ -130,24 +130,24 @@ impl Control {
             }
         }
         self.due.interfaces.insert(id);
-        self.claim6((id, address));
+        self.claim6(id, address);
     }
 
     /// Updates the routes that an IPv6 address claims.
-    fn claim6(&mut self, (id, addr): (InterfaceId, Ipv6Addr)) {
+    fn claim6(&mut self, id: InterfaceId, addr: Ipv6Addr) {
         let own = self.addresses.ipv6.get(&(id, addr));
         let keys = own.zip(self.dad.get(&(id, addr))).map(|(own, dad)| {
             let forward = self.intent.ipv6.forward;
-            address::keys6((id, addr), own, forward, *dad)
+            address::keys6(id, addr, own, forward, *dad)
         });
-        self.v6.claims.set((id, addr), keys.unwrap_or_default());
+        self.v6.claims.set(id, addr, keys.unwrap_or_default());
     }
 
     /// Updates the routes that all IPv6 addresses claim, after IPv6 forwarding may have been switched on or off.
     pub(super) fn claim_all6(&mut self) {
         let all: Vec<_> = self.addresses.ipv6.keys().copied().collect();
-        for at in all {
-            self.claim6(at);
+        for (id, address) in all {
+            self.claim6(id, address);
         }
     }
 }

@@ -108,10 +108,10 @@ impl Control {
             }));
         }
         let ends = Workers::new(remotes, own, counters);
-        let published = (Published::new(interfaces), snapshot);
-        let table = Arc::clone(published.0.table());
+        let published = Published::new(interfaces);
+        let table = Arc::clone(published.table());
         let seed = secrets.next_u64();
-        let mut control = Self::new(ends, fib, published, connections, secrets, setup);
+        let mut control = Self::new(ends, fib, published, snapshot, connections, secrets, setup);
         control.features.vxlans.set_peers(table.peers());
         control.features.wireguard.set_sessions(table.sessions());
         control.features.bridges.set_table(table, seed);

@@ -11,7 +11,7 @@ use wire::{Protocol, icmpv4, icmpv6, ipv4, ipv6};
 
 use super::Control;
 use crate::feature::Effects;
-use crate::feature::check::{Checked, Wanted};
+use crate::feature::check::{CheckRequest, Checked};
 use crate::rib::{Check, Family, Gateway, Rib, Target, V4, V6};
 
 impl Control {
@@ -39,14 +39,14 @@ impl Control {
     }
 
     /// Carries out a request of gateway checks.
-    pub(super) fn check_gateway(&mut self, wanted: Wanted) {
+    pub(super) fn check_gateway(&mut self, wanted: CheckRequest) {
         match wanted {
-            Wanted::Ask {
+            CheckRequest::Ask {
                 gateway,
                 how,
                 numbers,
             } => self.ask_gateway(gateway, how, numbers),
-            Wanted::Judge {
+            CheckRequest::Judge {
                 gateway,
                 how,
                 alive,
@@ -83,9 +83,10 @@ impl Control {
     /// without a next hop is not probed, and so does not answer. Behind a multipath route each next hop gets a probe,
     /// and any answer counts. To remove a single dead next hop, administrators check the gateway of that next hop.
     fn ask_gateway(&mut self, gateway: Checked, how: How, numbers: (u16, u16)) {
+        let (id, seq) = numbers;
         match (gateway, how) {
-            (Checked::V4(gateway), How::Ping) => self.ping4(gateway, numbers),
-            (Checked::V6(gateway), How::Ping) => self.ping6(gateway, numbers),
+            (Checked::V4(gateway), How::Ping) => self.ping4(gateway, id, seq),
+            (Checked::V6(gateway), How::Ping) => self.ping6(gateway, id, seq),
             (_, How::Arp) => {
                 for (id, address) in self.asked_by_arp(gateway) {
                     match address {
@@ -115,7 +116,7 @@ impl Control {
         }
     }
 
-    fn ping4(&mut self, gateway: Gateway<V4>, (id, seq): (u16, u16)) {
+    fn ping4(&mut self, gateway: Gateway<V4>, id: u16, seq: u16) {
         let Some(to) = gateway.address() else {
             return;
         };
@@ -136,7 +137,7 @@ impl Control {
         }
     }
 
-    fn ping6(&mut self, gateway: Gateway<V6>, (id, seq): (u16, u16)) {
+    fn ping6(&mut self, gateway: Gateway<V6>, id: u16, seq: u16) {
         let Some(to) = gateway.address() else {
             return;
         };

@@ -31,7 +31,7 @@ impl<F: Family> Default for Claims<F> {
 
 impl<F: Family> Claims<F> {
     /// Replaces the claims of an interface address.
-    pub(super) fn set(&mut self, (id, addr): (InterfaceId, F::Addr), keys: Vec<OfferKey<F>>) {
+    pub(super) fn set(&mut self, id: InterfaceId, addr: F::Addr, keys: Vec<OfferKey<F>>) {
         let before = match keys.is_empty() {
             true => self.by_address.remove(&(id, addr)),
             false => self.by_address.insert((id, addr), keys.clone()),

@@ -37,16 +37,17 @@ impl Control {
             None => tzsp_copy(frame.bytes()),
         };
         if !how.ipv6 {
-            self.send_payload(&payload, (Ipv4Addr::from(how.target as u32), how.port));
+            self.send_payload(&payload, Ipv4Addr::from(how.target as u32), how.port);
         }
     }
 
     /// Sends the bytes of a frame to a collector of TZSP.
     pub(super) fn send_tzsp(&mut self, bytes: &[u8], to: (Ipv4Addr, u16)) {
-        self.send_payload(&tzsp_copy(bytes), to);
+        let (to, port) = to;
+        self.send_payload(&tzsp_copy(bytes), to, port);
     }
 
-    fn send_payload(&mut self, payload: &[u8], (to, port): (Ipv4Addr, u16)) {
+    fn send_payload(&mut self, payload: &[u8], to: Ipv4Addr, port: u16) {
         let header = udp::Repr {
             src_port: port,
             dst_port: port,

@@ -23,7 +23,7 @@ const ROUNDS: usize = 64;
 
 /// Effects that are being carried out.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct PendingEffects {
     /// Effects that wait for the next round.
     waiting: Vec<Effects>,
     /// A round is under way.

@@ -16,11 +16,11 @@ const MOST: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     last: u64,
-    all: BTreeMap<u64, One>,
+    all: BTreeMap<u64, Transfer>,
 }
 
 #[derive(Debug)]
-struct One {
+struct Transfer {
     fetch: Fetch,
     begun: bool,
     fetched: Fetched,
@@ -64,7 +64,7 @@ impl Fetches for Control {
             return Err(Reason::failure("too many pages are being fetched"));
         }
         self.fetches.last += 1;
-        let one = One {
+        let one = Transfer {
             fetch,
             begun: false,
             fetched: Fetched::default(),

@@ -57,7 +57,7 @@ impl Control {
             IpAddr::V4(group) => {
                 let mut out = Effects::default();
                 let (features, _, running) = self.features();
-                features.links4.join((id, group), joins, &running, &mut out);
+                features.links4.join(id, group, joins, &running, &mut out);
                 self.carry_out(out);
             }
         }

@@ -343,7 +343,7 @@ where
         let (l3, Some(laid)) = (frame.l3, means.layout.interfaces.get(&id)) else {
             return means.workers.discard(frame, DropReason::EgressDown);
         };
-        let header = link_header(&laid.link, (laid.link.mac, mac), S::ETHER_TYPE);
+        let header = link_header(&laid.link, laid.link.mac, mac, S::ETHER_TYPE);
         frame.pull_front(usize::from(l3));
         if !frame.push_front(header.len()) {
             return means.workers.discard(frame, DropReason::NoBuffer);
@@ -368,7 +368,7 @@ fn is_to_link_local(frame: &Frame) -> bool {
 }
 
 /// Builds the link header of a frame on this link, including tags.
-fn link_header(link: &crate::rib::Link, (from, to): (Mac, Mac), ether_type: EtherType) -> Vec<u8> {
+fn link_header(link: &crate::rib::Link, from: Mac, to: Mac, ether_type: EtherType) -> Vec<u8> {
     let mut header = Vec::with_capacity(14 + 4 * link.tags.len());
     header.extend_from_slice(&to.0);
     header.extend_from_slice(&from.0);
@@ -403,7 +403,7 @@ pub(super) fn send_from(
         return;
     };
     let from = from.unwrap_or(laid.link.mac);
-    let mut bytes = link_header(&laid.link, (from, to), ether_type);
+    let mut bytes = link_header(&laid.link, from, to, ether_type);
     let l3 = bytes.len() as u16;
     bytes.extend_from_slice(payload);
     if let Some(mut frame) = means.workers.frame(&bytes) {

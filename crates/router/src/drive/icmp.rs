@@ -50,7 +50,7 @@ impl Control {
     pub(super) fn refuse4(&mut self, frame: Frame, worker: u16) {
         let code = match packet_of(&frame).get(9) {
             Some(6) => {
-                if let Some(reset) = reset::answer4(reset::Asked::of(&frame), self.next_id()) {
+                if let Some(reset) = reset::answer4(reset::TcpPacket::of(&frame), self.next_id()) {
                     self.output(&reset, frame.ingress, worker);
                 }
                 return self.workers.discard(frame, DropReason::NotForUs);
@@ -70,7 +70,7 @@ impl Control {
                 // A connection needs a unicast destination.
                 let to = destination(packet_of(&frame));
                 let is_shared = matches!(to, Some(IpAddr::V6(to)) if self.addresses.is_shared6(to));
-                if !is_shared && let Some(reset) = reset::answer6(reset::Asked::of(&frame)) {
+                if !is_shared && let Some(reset) = reset::answer6(reset::TcpPacket::of(&frame)) {
                     self.output(&reset, frame.ingress, worker);
                 }
                 return self.workers.discard(frame, DropReason::NotForUs);

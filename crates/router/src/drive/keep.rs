@@ -23,8 +23,7 @@ impl Control {
     pub fn recall_leases(&mut self, log: Leases, kept: BTreeMap<u64, Vec<u8>>) {
         let clock = self.clock.now();
         let mut out = Effects::default();
-        let found = (log, kept);
-        { &mut self.features.dhcp_servers }.recall(found, clock, self.now, &mut out);
+        { &mut self.features.dhcp_servers }.recall(log, kept, clock, self.now, &mut out);
         self.carry_out(out);
     }
 

@@ -8,7 +8,7 @@ use service::neighbour::{Config, Event};
 
 use super::Control;
 use super::half::{Half, Side};
-use crate::compile::{Laid, Layout, Moved, Relaid};
+use crate::compile::{Laid, Layout, LayoutUpdate, Moved};
 use crate::intent::{Items, Neighbour};
 use crate::plan::{Step, plan};
 use crate::rib::Family;
@@ -16,13 +16,13 @@ use crate::touched::Touched;
 
 impl Control {
     /// Creates, changes and removes the neighbour machines of interfaces.
-    pub(super) fn change_machines(&mut self, relaid: &Relaid) {
-        for id in &relaid.seen {
+    pub(super) fn change_machines(&mut self, update: &LayoutUpdate) {
+        for id in &update.seen {
             match self.layout.interfaces.get(id).cloned() {
                 None => self.end_machines(*id),
                 Some(laid) => {
                     self.configure_machines(*id, &laid);
-                    let before = relaid.before.get(id);
+                    let before = update.before.get(id);
                     let ran = before.map_or(laid.link.running, |before| {
                         before.as_ref().is_some_and(|laid| laid.link.running)
                     });
@@ -106,10 +106,10 @@ impl Control {
     /// Updates the sender address of ARP requests on interfaces without an address: the router's first address.
     pub(super) fn change_fallback(
         &mut self,
-        relaid: &Relaid,
+        update: &LayoutUpdate,
         moved: &BTreeMap<InterfaceId, Moved>,
     ) {
-        for id in relaid.seen.iter().chain(moved.keys()) {
+        for id in update.seen.iter().chain(moved.keys()) {
             let has_none = self.addresses.of4(*id).next().is_none();
             match has_none && self.v4.machines.contains_key(id) {
                 true => _ = self.unnumbered.insert(*id),
@@ -130,9 +130,9 @@ impl Control {
     }
 
     /// Applies changes of configured neighbours.
-    pub(super) fn change_statics(&mut self, touched: &Touched, relaid: &Relaid) {
-        let named = { relaid.names.iter() }.filter_map(|name| self.layout.by_name.get(name));
-        let others: BTreeSet<_> = named.chain(relaid.before.keys()).copied().collect();
+    pub(super) fn change_statics(&mut self, touched: &Touched, update: &LayoutUpdate) {
+        let named = { update.names.iter() }.filter_map(|name| self.layout.by_name.get(name));
+        let others: BTreeSet<_> = named.chain(update.before.keys()).copied().collect();
         for (name, address) in &touched.neighbours4 {
             let wanted = configured(&self.intent.neighbours4, name, *address);
             if let Some(id) = self.layout.by_name.get(name).copied()

@@ -17,7 +17,7 @@
 //! - bridges: `offload.rs` (switching below the workers)
 //! - watching: `flows.rs` (connection counters, for collectors), `netwatch.rs` (probes by the owner), `fetches.rs`
 //!   (pages), `sniff/` (torch, sniffer)
-//! - firewall: `told.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names), `patterns.rs`
+//! - firewall: `rule_events.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names), `patterns.rs`
 //! - other: `log/mod.rs`, `keep.rs` (state that survives a restart), `rate.rs`, `asking.rs`, `effects.rs` and
 //!   `objects.rs` (effects of features)
 
@@ -57,10 +57,10 @@ mod reconcile;
 mod reset;
 mod resources;
 mod retired;
+mod rule_events;
 pub mod sink;
 mod sniff;
 pub mod timers;
-mod told;
 pub mod workers;
 
 pub use build::{Secrets, Setup};
@@ -106,7 +106,7 @@ use crate::records::Records;
 use half::{Half, Means, TimerKey, Waiting};
 use log::Log;
 use published::Published;
-use reconcile::Due;
+use reconcile::PendingPublication;
 use retired::Retired;
 use timers::Timers;
 use workers::Workers;
@@ -168,9 +168,9 @@ pub struct Control {
     /// Interfaces with a neighbour machine and without an IPv4 address.
     unnumbered: BTreeSet<InterfaceId>,
     /// Changes to publish to workers.
-    due: Due,
+    due: PendingPublication,
     /// Effects that are being carried out.
-    wanted: effects::Wanted,
+    wanted: effects::PendingEffects,
     /// An address passed duplicate address detection: its routes are offered before the poll ends.
     detected: bool,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
@@ -188,7 +188,7 @@ pub struct Control {
     /// Rate limits of ICMP errors and answers.
     limits: icmp::Limits,
     tarpit_key: u64,
-    told: told::Told,
+    told: rule_events::RuleEventState,
     /// The features, in order.
     pub(crate) features: Features,
     /// Scripts that features start: the trigger, the script's name or text, and statements that run before it.
@@ -239,7 +239,8 @@ impl Control {
     fn new(
         workers: Workers,
         fib: FibWriter,
-        (published, snapshot): (Published, Arc<ArcSwap<Snapshot>>),
+        published: Published,
+        snapshot: Arc<ArcSwap<Snapshot>>,
         connections: Arc<Table>,
         mut secrets: Rng,
         setup: &Setup,
@@ -265,8 +266,8 @@ impl Control {
             pieces6: Reassembly::new(reassembly::Config::V6),
             fallback: None,
             unnumbered: BTreeSet::new(),
-            due: Due::default(),
-            wanted: effects::Wanted::default(),
+            due: PendingPublication::default(),
+            wanted: effects::PendingEffects::default(),
             detected: false,
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),
@@ -280,7 +281,7 @@ impl Control {
             timers: Timers::default(),
             limits: icmp::Limits::new(&mut secrets),
             tarpit_key: secrets.next_u64(),
-            told: told::Told::default(),
+            told: rule_events::RuleEventState::default(),
             services: hear::Registry::of(features.services()),
             features,
             scripts: VecDeque::new(),
@@ -365,10 +366,11 @@ impl Control {
             true => self.offload.board.name,
             false => &known.board,
         };
-        let system = (&*known.version, &*known.build_time, board);
+        let (version, build_time) = (&*known.version, &*known.build_time);
         let mut out = Effects::default();
-        let times = (self.started, self.now);
-        { &mut self.features.neighbourhood }.set_system(system, times, &mut out);
+        let (started, now) = (self.started, self.now);
+        let neighbourhood = &mut self.features.neighbourhood;
+        neighbourhood.set_system(version, build_time, board, started, now, &mut out);
         self.carry_out(out);
     }
 

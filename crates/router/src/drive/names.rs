@@ -67,8 +67,7 @@ impl Control {
     /// Records a downloaded block list, or the reason of the failure.
     pub fn told_list(&mut self, id: u64, round: u64, list: Result<List, String>) {
         let mut out = Effects::default();
-        let told = (id, round);
-        { &mut self.features.dns }.told_list(told, list, self.now, &mut out);
+        { &mut self.features.dns }.told_list(id, round, list, self.now, &mut out);
         self.carry_out(out);
     }
 

@@ -15,7 +15,8 @@ impl Control {
     /// Records the result of a probe.
     pub fn hear_probe(&mut self, ticket: (u64, u64), probed: Probed) {
         let mut out = Effects::default();
-        { &mut self.features.watches }.probed(ticket, probed, self.now, &mut out);
+        let (id, test) = ticket;
+        { &mut self.features.watches }.probed(id, test, probed, self.now, &mut out);
         self.carry_out(out);
     }
 }

@@ -40,13 +40,13 @@ impl Control {
                 });
                 Ok(self.send_arp_ping(to, own, on, news))
             }
-            (IpAddr::V4(to), None) => self.send_ping4(ping, (to, None), on, news),
+            (IpAddr::V4(to), None) => self.send_ping4(ping, to, None, on, news),
             (IpAddr::V4(to), Some(IpAddr::V4(own))) => {
-                self.send_ping4(ping, (to, Some(own)), on, news)
+                self.send_ping4(ping, to, Some(own), on, news)
             }
-            (IpAddr::V6(to), None) => self.send_ping6(ping, (to, None), on, news),
+            (IpAddr::V6(to), None) => self.send_ping6(ping, to, None, on, news),
             (IpAddr::V6(to), Some(IpAddr::V6(own))) => {
-                self.send_ping6(ping, (to, Some(own)), on, news)
+                self.send_ping6(ping, to, Some(own), on, news)
             }
             _ => Err(Reason::no_match("src-address")),
         }
@@ -86,7 +86,8 @@ impl Control {
     fn send_ping4(
         &mut self,
         ping: &Ping,
-        (to, own): (Ipv4Addr, Option<Ipv4Addr>),
+        to: Ipv4Addr,
+        own: Option<Ipv4Addr>,
         on: Option<InterfaceId>,
         news: &Waker,
     ) -> Result<u64, Reason> {
@@ -143,7 +144,8 @@ impl Control {
     fn send_ping6(
         &mut self,
         ping: &Ping,
-        (to, own): (Ipv6Addr, Option<Ipv6Addr>),
+        to: Ipv6Addr,
+        own: Option<Ipv6Addr>,
         on: Option<InterfaceId>,
         news: &Waker,
     ) -> Result<u64, Reason> {

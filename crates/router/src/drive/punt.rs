@@ -163,7 +163,7 @@ impl Control {
         if self.dad.get(&(id, address)).is_none_or(|was| *was == state) {
             return;
         }
-        self.set_dad((id, address), Some(state));
+        self.set_dad(id, address, Some(state));
         self.mirror_addresses(id);
         self.lay_out_features(&BTreeSet::from([id]));
         self.detected = true;

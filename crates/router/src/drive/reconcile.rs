@@ -16,7 +16,7 @@ use service::icmp::Rate;
 
 use super::Control;
 use crate::compile::address::OfferKey;
-use crate::compile::{Ground, Laid, Moved, Relaid};
+use crate::compile::{Ground, Laid, LayoutUpdate, Moved};
 use crate::firewall::{Around, Firewall, Others};
 use crate::intent::Name;
 use crate::object::What;
@@ -28,7 +28,7 @@ pub(super) type Follow<'a> = &'a mut dyn FnMut(&mut Firewall, &Around<'_>) -> bo
 
 /// Changes to publish to workers and RIBs.
 #[derive(Debug, Default)]
-pub(super) struct Due {
+pub(super) struct PendingPublication {
     /// Interfaces that may have changed or were removed.
     pub(super) interfaces: BTreeSet<InterfaceId>,
     /// The snapshot may have changed.
@@ -66,26 +66,26 @@ impl Control {
     /// so that workers see all changes at once.
     pub(super) fn reconcile(&mut self, touched: &Touched, firewall: Option<Follow<'_>>) {
         let tables = touched.tables && self.number_tables();
-        let relaid = self.lay_out(touched);
-        let moved = self.place_addresses(touched, &relaid);
-        self.due.interfaces.extend(&relaid.seen);
+        let update = self.lay_out(touched);
+        let moved = self.place_addresses(touched, &update);
+        self.due.interfaces.extend(&update.seen);
         self.due.interfaces.extend(moved.keys());
-        self.follow_firewall_names(touched, &relaid, tables, firewall);
+        self.follow_firewall_names(touched, &update, tables, firewall);
         if touched.settings {
             self.configure_families();
         }
-        self.change_links(&relaid);
+        self.change_links(&update);
         self.publish();
-        self.change_machines(&relaid);
-        self.change_addresses(&relaid, &moved);
+        self.change_machines(&update);
+        self.change_addresses(&update, &moved);
         if touched.of_all {
             self.claim_all6();
         }
-        self.change_statics(touched, &relaid);
-        self.change_fallback(&relaid, &moved);
-        self.lay_out_features(&self.others(touched, &relaid, &moved));
+        self.change_statics(touched, &update);
+        self.change_fallback(&update, &moved);
+        self.lay_out_features(&self.others(touched, &update, &moved));
         self.offer_dynamic();
-        self.offer_named(&relaid.names, tables);
+        self.offer_named(&update.names, tables);
         self.settle();
         if !self.due.interfaces.is_empty() || self.due.snapshot {
             self.publish();
@@ -122,7 +122,7 @@ impl Control {
         tables
     }
 
-    fn lay_out(&mut self, touched: &Touched) -> Relaid {
+    fn lay_out(&mut self, touched: &Touched) -> LayoutUpdate {
         let ground = Ground {
             intent: &self.intent,
             ports: &self.ports,
@@ -130,8 +130,8 @@ impl Control {
             shared_mirror: self.shared_mirror,
         };
         let items = touched.interfaces.clone();
-        let relaid = self.layout.lay_out(items, &ground, &mut self.numbers);
-        for (id, before) in &relaid.before {
+        let update = self.layout.lay_out(items, &ground, &mut self.numbers);
+        for (id, before) in &update.before {
             let now = self.layout.interfaces.get(id);
             let queued = now.and_then(|laid| laid.queued);
             if let Some(next) =
@@ -153,18 +153,18 @@ impl Control {
             let mut both = both.map(|laid| laid.port_name.is_some() || own_mirror(laid).is_some());
             self.due.snapshot |= both.any(|is_bound| is_bound);
         }
-        relaid
+        update
     }
 
     /// Updates the addresses of interfaces that changed, or whose addresses changed.
     fn place_addresses(
         &mut self,
         touched: &Touched,
-        relaid: &Relaid,
+        update: &LayoutUpdate,
     ) -> BTreeMap<InterfaceId, Moved> {
         self.addresses.forget(&touched.items4, &touched.items6);
-        let mut ids = relaid.seen.clone();
-        for name in relaid.names.iter().chain(&touched.addresses) {
+        let mut ids = update.seen.clone();
+        for name in update.names.iter().chain(&touched.addresses) {
             self.addresses
                 .find_invalid(name, &self.intent, &self.layout);
             ids.extend(self.layout.by_name.get(name));
@@ -181,7 +181,7 @@ impl Control {
         let laid = { ids.iter() }.filter_map(|id| Some((*id, layout.interfaces.get(id)?)));
         let laid = laid.filter(|(_, laid)| laid.above.is_some() && has_addresses(&laid.name));
         let owners: Vec<_> = laid.map(|(id, _)| layout.owner(id)).collect();
-        let before = relaid.before.values().flatten();
+        let before = update.before.values().flatten();
         let before = before.filter(|laid| has_addresses(&laid.name));
         let before: Vec<_> = before.filter_map(|laid| laid.above).collect();
         ids.extend(before.into_iter().map(|(_, id)| id));
@@ -199,11 +199,11 @@ impl Control {
     fn follow_firewall_names(
         &mut self,
         touched: &Touched,
-        relaid: &Relaid,
+        update: &LayoutUpdate,
         tables: bool,
         firewall: Option<Follow<'_>>,
     ) {
-        let names = !relaid.names.is_empty();
+        let names = !update.names.is_empty();
         self.due.snapshot |= touched.settings || touched.rules;
         self.due.snapshot |= (names || tables) && !self.intent.rules.is_empty();
         if firewall.is_some() {
@@ -216,10 +216,10 @@ impl Control {
             tables: &self.tables,
             now: self.now,
         };
-        let named = relaid.names.iter().chain(&touched.members);
+        let named = update.names.iter().chain(&touched.members);
         let named = named.filter_map(|name| self.layout.by_name.get(name));
         let others = Others {
-            interfaces: named.chain(&relaid.seen).copied().collect(),
+            interfaces: named.chain(&update.seen).copied().collect(),
             lists: touched.lists.clone(),
         };
         self.firewall.lay_out(&around, others, tables);
@@ -240,8 +240,8 @@ impl Control {
     }
 
     /// Passes links that were added, changed or removed to the RIBs.
-    fn change_links(&mut self, relaid: &Relaid) {
-        for (id, before) in &relaid.before {
+    fn change_links(&mut self, update: &LayoutUpdate) {
+        for (id, before) in &update.before {
             let now = self.layout.interfaces.get(id);
             self.mirror_needs.link_changed(*id, before.as_ref(), now);
             let link = now.map(Laid::link_of_routes);
@@ -255,12 +255,12 @@ impl Control {
     fn others(
         &self,
         touched: &Touched,
-        relaid: &Relaid,
+        update: &LayoutUpdate,
         moved: &BTreeMap<InterfaceId, Moved>,
     ) -> BTreeSet<InterfaceId> {
-        let named = touched.advertised.iter().chain(&relaid.names);
+        let named = touched.advertised.iter().chain(&update.names);
         let named = named.filter_map(|name| self.layout.by_name.get(name));
-        let others = named.chain(&relaid.seen).chain(moved.keys());
+        let others = named.chain(&update.seen).chain(moved.keys());
         others.copied().collect()
     }
 

@@ -12,13 +12,13 @@ use super::punt::packet_of;
 
 /// A packet with a TCP segment to answer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct TcpPacket<'a> {
     packet: &'a [u8],
     /// The checksum is not computed yet: the sender is a guest, or a process of this router, with checksum offload.
     unfinished: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> TcpPacket<'a> {
     pub(super) fn of(frame: &'a Frame) -> Self {
         Self {
             packet: packet_of(frame),
@@ -28,13 +28,13 @@ impl<'a> Asked<'a> {
 }
 
 /// Builds the reset for a segment in an IPv4 packet; `None` for a reset or a damaged packet.
-pub(super) fn answer4(asked: Asked<'_>, id: u16) -> Option<Vec<u8>> {
+pub(super) fn answer4(asked: TcpPacket<'_>, id: u16) -> Option<Vec<u8>> {
     reply4(asked, id, |segment, _| reset(segment))
 }
 
 /// Builds the IPv4 packet with the segment that `answer` returns for a segment between these addresses.
 fn reply4(
-    asked: Asked<'_>,
+    asked: TcpPacket<'_>,
     id: u16,
     answer: impl FnOnce(&Segment<'_>, (u32, u32)) -> Option<Repr>,
 ) -> Option<Vec<u8>> {
@@ -60,7 +60,7 @@ fn reply4(
 }
 
 /// Builds the reset for a segment in an IPv6 packet; `None` for a reset or a damaged packet.
-pub(super) fn answer6(asked: Asked<'_>) -> Option<Vec<u8>> {
+pub(super) fn answer6(asked: TcpPacket<'_>) -> Option<Vec<u8>> {
     let packet = ipv6::Packet::new_checked(asked.packet).ok()?;
     let (src, dst) = (packet.src(), packet.dst());
     if !is_one(src.into()) || !is_one(dst.into()) {
@@ -82,12 +82,14 @@ pub(super) fn answer6(asked: Asked<'_>) -> Option<Vec<u8>> {
 
 /// Builds the answer of a server that accepts a connection and never reads its data; `None` for a segment that needs no
 /// answer. Sequence numbers follow from the secret `key`, so that no state is kept.
-pub(super) fn hold4(asked: Asked<'_>, id: u16, key: u64) -> Option<Vec<u8>> {
-    reply4(asked, id, |segment, ends| hold(segment, ends, key))
+pub(super) fn hold4(asked: TcpPacket<'_>, id: u16, key: u64) -> Option<Vec<u8>> {
+    reply4(asked, id, |segment, ends| {
+        hold(segment, ends.0, ends.1, key)
+    })
 }
 
 /// Announces a window of zero: the sender keeps probing the window, and keeps the connection (RFC 9293, 3.8.6.1).
-fn hold(segment: &Segment<'_>, (src, dst): (u32, u32), key: u64) -> Option<Repr> {
+fn hold(segment: &Segment<'_>, src: u32, dst: u32, key: u64) -> Option<Repr> {
     let flags = segment.flags();
     if flags.contains(Flags::RST) || flags.contains(Flags::FIN) {
         return None;
@@ -172,8 +174,8 @@ mod tests {
         [&header.to_bytes(upper.len())[..], &upper].concat()
     }
 
-    fn finished(packet: &[u8]) -> Asked<'_> {
-        Asked {
+    fn finished(packet: &[u8]) -> TcpPacket<'_> {
+        TcpPacket {
             packet,
             unfinished: false,
         }
@@ -185,7 +187,7 @@ mod tests {
         packet[36] ^= 1;
 
         assert_eq!(answer4(finished(&packet), 1), None);
-        let unfinished = Asked {
+        let unfinished = TcpPacket {
             packet: &packet,
             unfinished: true,
         };

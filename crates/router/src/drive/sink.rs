@@ -49,7 +49,8 @@ impl RouteSink<V4> for FibSink<'_> {
             return;
         };
         self.lost += write_all(&mut routes.ipv4, changes, network);
-        self.fib.forget_shortcuts_on(changes.iter().map(footing));
+        self.fib
+            .forget_shortcuts_on(changes.iter().map(|(net, _)| footing(net)));
     }
 }
 
@@ -61,12 +62,13 @@ impl RouteSink<V6> for FibSink<'_> {
             return;
         };
         self.lost += write_all(&mut routes.ipv6, changes, network);
-        self.fib.forget_shortcuts_on(changes.iter().map(footing));
+        self.fib
+            .forget_shortcuts_on(changes.iter().map(|(net, _)| footing(net)));
     }
 }
 
 /// Returns the dependency that invalidates the shortcuts of a route.
-fn footing<F: Family>((net, _): &(Net<F>, NextHopId)) -> Dependency {
+fn footing<F: Family>(net: &Net<F>) -> Dependency {
     Dependency::Network {
         first: F::bits(net.first()),
         len: net.len(),

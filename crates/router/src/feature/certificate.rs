@@ -26,7 +26,7 @@ const LIST_AGE: i64 = 3_600;
 /// The parsed certificates.
 #[derive(Debug)]
 pub(crate) struct Certificates {
-    all: BTreeMap<Id, Known>,
+    all: BTreeMap<Id, CertificateEntry>,
     trust: Arc<ArcSwap<Trust>>,
     clock: DayClock,
     /// Cached revocation lists by authority: revoked certificates, time of creation, DER.
@@ -35,7 +35,7 @@ pub(crate) struct Certificates {
 
 /// A certificate of the router.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct CertificateEntry {
     name: String,
     pub(crate) der: Vec<u8>,
     pub(crate) facts: Facts,
@@ -48,7 +48,7 @@ pub(crate) struct Known {
     pub(crate) by: Option<Id>,
 }
 
-impl Known {
+impl CertificateEntry {
     fn read(item: &Item) -> Option<Self> {
         let der = of_text(item.text("der"))?;
         Some(Self {
@@ -125,8 +125,8 @@ impl Feature for Certificates {
         }
         let mut others = BTreeSet::new();
         each_item(view, CERTIFICATE, changes, |id, item| {
-            let known = item.and_then(Known::read);
-            let der = |known: Option<&Known>| known.map(|known| known.der.clone());
+            let known = item.and_then(CertificateEntry::read);
+            let der = |known: Option<&CertificateEntry>| known.map(|known| known.der.clone());
             let before = match known {
                 Some(mut known) => {
                     known.by = self.all.get(&Id(id)).and_then(|before| before.by);
@@ -223,7 +223,7 @@ impl Certificates {
     }
 
     /// Whether the issuer revoked this certificate.
-    pub(crate) fn is_revoked(&self, known: &Known) -> bool {
+    pub(crate) fn is_revoked(&self, known: &CertificateEntry) -> bool {
         let by = known.by.and_then(|by| self.all.get(&by));
         by.is_some_and(|by| by.revoked.iter().any(|of| of.serial == known.facts.serial))
     }
@@ -302,7 +302,7 @@ fn told(facts: &Facts, clock: Clock, row: &mut Row) {
     row.set("issuer", Value::List(issuer.collect()));
 }
 
-fn made_list(store: &Store, id: Id, known: &Known, now: i64) -> Result<Vec<u8>, String> {
+fn made_list(store: &Store, id: Id, known: &CertificateEntry, now: i64) -> Result<Vec<u8>, String> {
     let item = store.item(CERTIFICATE, id).ok_or("it is gone")?;
     let key = of_text(item.text("key"))
         .filter(|key| !key.is_empty())

@@ -9,7 +9,7 @@ use service::gateway_check::{Action, Event, GatewayCheck, How, Reachability};
 use service::ping;
 
 use super::echo::replies;
-pub(crate) use super::gateway::{Checked, Wanted};
+pub(crate) use super::gateway::{CheckRequest, Checked};
 use super::hear::{Heard, Hearing};
 use super::{Effect, Effects, Feature};
 use crate::running::Running;
@@ -62,7 +62,7 @@ impl Checks {
                 self.asked.remove(&gateway);
             }
             // An unwatched gateway counts as alive.
-            out.push(Effect::Gateway(Wanted::Judge {
+            out.push(Effect::Gateway(CheckRequest::Judge {
                 gateway,
                 how,
                 alive: true,
@@ -93,7 +93,7 @@ impl Checks {
     fn want(&mut self, actions: Vec<Action<Checked>>, out: &mut Effects) {
         for action in actions {
             let wanted = match action {
-                Action::Ask { gateway, how } => Wanted::Ask {
+                Action::Ask { gateway, how } => CheckRequest::Ask {
                     gateway,
                     how,
                     numbers: (self.id, self.number(gateway, how)),
@@ -108,7 +108,7 @@ impl Checks {
                         let state = if alive { "reachable" } else { "unreachable" };
                         out.log("route,info", format!("gateway {address} is {state}"));
                     }
-                    Wanted::Judge {
+                    CheckRequest::Judge {
                         gateway,
                         how,
                         alive,

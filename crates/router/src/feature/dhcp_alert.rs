@@ -32,7 +32,7 @@ const RATE: Rate = Rate {
 /// All DHCP alerts.
 #[derive(Debug)]
 pub(crate) struct DhcpAlerts {
-    all: BTreeMap<ItemId, One>,
+    all: BTreeMap<ItemId, Alert>,
     on: BTreeSet<(Name, ItemId)>,
     links: BTreeMap<InterfaceId, (Name, Mac, bool)>,
     named: BTreeMap<Name, InterfaceId>,
@@ -42,7 +42,7 @@ pub(crate) struct DhcpAlerts {
 
 /// An alert.
 #[derive(Debug)]
-struct One {
+struct Alert {
     interface: Name,
     disabled: bool,
     valid: BTreeSet<Mac>,
@@ -78,7 +78,7 @@ impl DhcpAlerts {
             .get("valid-server")
             .map(Value::as_list)
             .unwrap_or_default();
-        let one = One {
+        let one = Alert {
             interface: read::name(item, "interface").unwrap_or_default(),
             disabled: item.is("disabled"),
             valid: macs.iter().filter_map(Value::as_mac).map(Mac).collect(),
@@ -94,7 +94,7 @@ impl DhcpAlerts {
     }
 
     /// Broadcasts a discover, as a client would.
-    fn ask(&self, one: &One, out: &mut Effects) {
+    fn ask(&self, one: &Alert, out: &mut Effects) {
         let Some(interface) = self.named.get(&one.interface).copied() else {
             return;
         };
@@ -130,7 +130,9 @@ impl DhcpAlerts {
     /// Reports a server that answered on an interface, unless it is known.
     fn found(
         &mut self,
-        (interface, mac, address): (&Name, Mac, Ipv4Addr),
+        interface: &Name,
+        mac: Mac,
+        address: Ipv4Addr,
         now: Instant,
         out: &mut Effects,
     ) {
@@ -171,7 +173,7 @@ impl DhcpAlerts {
     }
 }
 
-impl One {
+impl Alert {
     /// Removes servers whose `alert-timeout` is over.
     fn forget(&mut self, now: Instant) {
         if let Some(timeout) = self.timeout {
@@ -259,8 +261,7 @@ impl Feature for DhcpAlerts {
         }
         if let Some(address) = server_of(heard.packet()) {
             let name = name.clone();
-            let server = (&name, heard.source_mac(), address);
-            self.found(server, running.now, out);
+            self.found(&name, heard.source_mac(), address, running.now, out);
         }
         // A client of this router may need the answer.
         Hearing::NotMine

@@ -36,7 +36,7 @@ const SERVERS: usize = 16;
 /// All DHCP relay agents.
 #[derive(Debug, Default)]
 pub(crate) struct DhcpRelays {
-    all: BTreeMap<ItemId, One>,
+    all: BTreeMap<ItemId, RelayAgent>,
     /// Relays by the name of their interface.
     near: BTreeSet<(Name, ItemId)>,
     /// Relays by interface, while it exists.
@@ -47,7 +47,7 @@ pub(crate) struct DhcpRelays {
 
 /// A relay agent.
 #[derive(Debug)]
-struct One {
+struct RelayAgent {
     interface: Name,
     servers: Vec<Ipv4Addr>,
     /// Its own address; `None` takes the first one of the interface.
@@ -291,7 +291,7 @@ fn message(packet: &[u8]) -> Option<Message> {
     Message::decode(datagram.payload()).ok()
 }
 
-fn one(item: &Item) -> Option<One> {
+fn one(item: &Item) -> Option<RelayAgent> {
     let four = |value: &Value| match value.as_address() {
         Some(IpAddr::V4(address)) => Some(address).filter(|address| !address.is_unspecified()),
         _ => None,
@@ -300,7 +300,7 @@ fn one(item: &Item) -> Option<One> {
     let servers = servers.unwrap_or_default().iter().filter_map(four);
     let threshold = read::span(item, "delay-threshold").map(|span| span.as_secs());
     let remote = item.text("relay-info-remote-id").to_owned();
-    Some(One {
+    Some(RelayAgent {
         interface: read::name(item, "interface")?,
         servers: servers.take(SERVERS).collect(),
         local: item.get("local-address").and_then(four),

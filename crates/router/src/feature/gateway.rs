@@ -27,7 +27,7 @@ impl Checked {
 
 /// A request of gateway checks to control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum CheckRequest {
     /// Probes the gateway on the links of its routes.
     Ask {
         /// The gateway.

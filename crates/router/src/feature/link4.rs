@@ -41,7 +41,8 @@ impl Links4 {
     /// Starts or stops to report a group on a link.
     pub(crate) fn join(
         &mut self,
-        (id, group): (InterfaceId, Ipv4Addr),
+        id: InterfaceId,
+        group: Ipv4Addr,
         joins: bool,
         running: &Running<'_>,
         out: &mut Effects,

@@ -54,7 +54,7 @@ enum Speech {
 
 /// Owner of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum DeadlineOwner {
     /// Router advertisements of a link.
     Advertise(InterfaceId),
     /// MLD reports of a link.
@@ -69,7 +69,7 @@ pub(crate) struct Links6 {
     recalled: BTreeMap<ItemId, Vec<ra::Prefix>>,
     /// Learned name servers, and whether they replace the configured ones.
     servers: (Vec<Ipv6Addr>, bool),
-    timers: Timers<Due>,
+    timers: Timers<DeadlineOwner>,
     rng: Rng,
     /// The router is ending: interfaces go, but hosts keep their prefixes.
     ends: bool,
@@ -150,14 +150,14 @@ impl Links6 {
         let before = link.speech;
         let is_told = before != Speech::Nothing || link.advertiser.has_stale();
         let (config, speech) = match wanted {
-            Wanted::Nothing => (None, Speech::Nothing),
-            Wanted::Advertise(config) => {
+            AdvertisementNeed::Nothing => (None, Speech::Nothing),
+            AdvertisementNeed::Advertise(config) => {
                 let speech = source.map_or(Speech::Nothing, Speech::Advertisement);
                 (Some(config), speech)
             }
             // Prefixes that were never advertised need no withdrawal.
-            Wanted::NoPrefix(_) if !is_told => (None, Speech::Nothing),
-            Wanted::NoPrefix(config) => {
+            AdvertisementNeed::NoPrefix(_) if !is_told => (None, Speech::Nothing),
+            AdvertisementNeed::NoPrefix(config) => {
                 let speech = source.map_or(Speech::Nothing, Speech::Withdrawal);
                 (Some(config), speech)
             }
@@ -243,7 +243,7 @@ impl Links6 {
         let advertiser = self.links.get(&id).map(|link| &link.advertiser);
         let deadline = advertiser.and_then(|machine| machine.deadline());
         let at = deadline.map(|(at, _)| at);
-        self.timers.set(Due::Advertise(id), at);
+        self.timers.set(DeadlineOwner::Advertise(id), at);
     }
 
     fn feed_listener(
@@ -266,7 +266,8 @@ impl Links6 {
         }
         let listener = self.links.get(&id).map(|link| &link.listener);
         let deadline = listener.and_then(|machine| machine.deadline());
-        self.timers.set(Due::Listen(id), deadline.map(|(at, _)| at));
+        self.timers
+            .set(DeadlineOwner::Listen(id), deadline.map(|(at, _)| at));
     }
 }
 
@@ -308,8 +309,8 @@ impl Feature for Links6 {
                     if let Some(link) = gone.filter(|link| link.record.is_some()) {
                         out.push(Effect::Keep(key(link.item), None));
                     }
-                    self.timers.set(Due::Advertise(*id), None);
-                    self.timers.set(Due::Listen(*id), None);
+                    self.timers.set(DeadlineOwner::Advertise(*id), None);
+                    self.timers.set(DeadlineOwner::Listen(*id), None);
                 }
             }
         }
@@ -318,7 +319,7 @@ impl Feature for Links6 {
     fn tick(&mut self, now: Instant, out: &mut Effects) {
         while let Some(due) = self.timers.due(now) {
             match due {
-                Due::Advertise(id) => {
+                DeadlineOwner::Advertise(id) => {
                     let mut actions = Vec::new();
                     if let Some(link) = self.links.get_mut(&id) {
                         link.advertiser.tick(now, &mut actions);
@@ -326,7 +327,7 @@ impl Feature for Links6 {
                     self.advertise(id, actions, out);
                     self.keep(id, out);
                 }
-                Due::Listen(id) => {
+                DeadlineOwner::Listen(id) => {
                     let mut actions = Vec::new();
                     if let Some(link) = self.links.get_mut(&id) {
                         link.listener.tick(now, &mut actions);
@@ -378,7 +379,7 @@ impl Feature for Links6 {
 }
 
 /// Advertisement that an interface needs.
-enum Wanted {
+enum AdvertisementNeed {
     /// None: advertisements are disabled, or this router does not forward.
     Nothing,
     /// There is no prefix, and no `/ipv6/nd` item names this interface: an advertisement would make
@@ -389,10 +390,10 @@ enum Wanted {
 }
 
 impl Links6 {
-    fn wanted(&self, running: &Running<'_>, id: InterfaceId, laid: &Laid) -> Wanted {
+    fn wanted(&self, running: &Running<'_>, id: InterfaceId, laid: &Laid) -> AdvertisementNeed {
         let settings = &running.intent.ipv6;
         if settings.disabled || !settings.forward || laid.disabled {
-            return Wanted::Nothing;
+            return AdvertisementNeed::Nothing;
         }
         let own = running.intent.nd.on(&laid.name).map(|(_, nd)| nd).next();
         let mut all = running.intent.nd.values();
@@ -400,12 +401,12 @@ impl Links6 {
             .or_else(|| all.find(|nd| nd.interface.is_none()))
             .filter(|nd| !nd.disabled);
         let Some(nd) = nd else {
-            return Wanted::Nothing;
+            return AdvertisementNeed::Nothing;
         };
         let prefixes = prefixes(running, id, laid);
         if nd.interface.is_none() && prefixes.is_empty() {
             let none = Vec::new();
-            return Wanted::NoPrefix(config_of(nd, laid.link.mac, none, prefixes));
+            return AdvertisementNeed::NoPrefix(config_of(nd, laid.link.mac, none, prefixes));
         }
         // RouterOS: without its own servers `/ipv6/nd` advertises those of `/ip/dns`, including
         // dynamic ones.
@@ -415,7 +416,7 @@ impl Links6 {
             AdvertiseDns::Servers if nd.dns.is_empty() => self.name_servers(&running.intent.dns6),
             AdvertiseDns::Servers => nd.dns.clone(),
         };
-        Wanted::Advertise(config_of(nd, laid.link.mac, dns, prefixes))
+        AdvertisementNeed::Advertise(config_of(nd, laid.link.mac, dns, prefixes))
     }
 
     /// Returns the configured name servers, then the learned ones, without duplicates.

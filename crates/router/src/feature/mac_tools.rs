@@ -36,14 +36,14 @@ const WAITING: usize = 256;
 pub(crate) struct MacTools {
     answers: bool,
     /// Running interfaces with Ethernet headers.
-    all: BTreeMap<InterfaceId, Own>,
+    all: BTreeMap<InterfaceId, MacInterface>,
     /// Queued targets of Wake-on-LAN with their interfaces; `None` means all interfaces.
     wake: Vec<(Option<Name>, Mac)>,
     asked: Option<Instant>,
 }
 
 #[derive(Clone, Debug)]
-struct Own {
+struct MacInterface {
     name: Name,
     mac: Mac,
     address: Ipv4Addr,
@@ -64,7 +64,7 @@ impl Feature for MacTools {
     fn tick(&mut self, _: Instant, out: &mut Effects) {
         self.asked = None;
         for (interface, mac) in core::mem::take(&mut self.wake) {
-            let by = |own: &&Own| match &interface {
+            let by = |own: &&MacInterface| match &interface {
                 Some(name) => own.name == *name,
                 None => !own.is_port,
             };
@@ -148,7 +148,7 @@ impl Feature for MacTools {
         for id in others {
             let laid = running.layout.interfaces.get(id);
             let laid = laid.filter(|laid| laid.link.running && laid.link.ethernet);
-            let own = laid.filter(|laid| !laid.loopback).map(|laid| Own {
+            let own = laid.filter(|laid| !laid.loopback).map(|laid| MacInterface {
                 name: laid.name.clone(),
                 mac: laid.link.mac,
                 address: running.first4(*id).unwrap_or(Ipv4Addr::UNSPECIFIED),

@@ -73,7 +73,7 @@ pub struct Probed {
 #[derive(Debug)]
 pub(crate) struct Watches {
     machine: Netwatch,
-    all: BTreeMap<u64, One>,
+    all: BTreeMap<u64, WatchedHost>,
     /// Hosts by DNS name.
     named: BTreeMap<Arc<str>, Vec<u64>>,
     probes: VecDeque<Probe>,
@@ -83,7 +83,7 @@ pub(crate) struct Watches {
 
 /// A watched host.
 #[derive(Debug)]
-struct One {
+struct WatchedHost {
     name: String,
     comment: String,
     host: Arc<str>,
@@ -123,7 +123,8 @@ impl Watches {
     /// Handles the result of a probe.
     pub(crate) fn probed(
         &mut self,
-        (id, test): (u64, u64),
+        id: u64,
+        test: u64,
         probed: Probed,
         now: Instant,
         out: &mut Effects,
@@ -141,7 +142,7 @@ impl Watches {
 
     fn put(&mut self, item: &Item, now: Instant, begins: bool, out: &mut Effects) {
         let id = item.id.0;
-        let Some(one) = One::of(item) else {
+        let Some(one) = WatchedHost::of(item) else {
             return;
         };
         let before = self.all.remove(&id);
@@ -159,7 +160,7 @@ impl Watches {
             }
         }
         let (last, since) = before.map_or_else(Default::default, |one| (one.last, one.since));
-        self.all.insert(id, One { last, since, ..one });
+        self.all.insert(id, WatchedHost { last, since, ..one });
         let watch = watch(item, begins);
         let mut actions = Vec::new();
         if watch.host.is_none() && before_host.as_ref() != Some(&host) {
@@ -178,7 +179,7 @@ impl Watches {
         self.probes.retain(|probe| probe.ticket.0 != id);
     }
 
-    fn forget_name(&mut self, id: u64, one: Option<&One>, out: &mut Effects) {
+    fn forget_name(&mut self, id: u64, one: Option<&WatchedHost>, out: &mut Effects) {
         let Some((name, ids)) = one.and_then(|one| self.named.get_key_value(&one.host)) else {
             return;
         };
@@ -213,7 +214,7 @@ impl Watches {
                     status,
                     was,
                     runs,
-                } => self.tested(id, (status, was, runs), out),
+                } => self.tested(id, status, was, runs, out),
             }
         }
     }
@@ -241,7 +242,9 @@ impl Watches {
     fn tested(
         &mut self,
         id: u64,
-        (status, was, runs): (Status, Option<Status>, bool),
+        status: Status,
+        was: Option<Status>,
+        runs: bool,
         out: &mut Effects,
     ) {
         let Some(one) = self.all.get_mut(&id) else {
@@ -359,7 +362,7 @@ fn word(item: &Item, name: &str) -> &'static str {
     }
 }
 
-impl One {
+impl WatchedHost {
     fn of(item: &Item) -> Option<Self> {
         let text = |name: &str| item.text(name).to_owned();
         let kind = match word(item, "type") {

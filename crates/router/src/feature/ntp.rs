@@ -243,7 +243,9 @@ impl Ntp {
     /// Answers a client's request.
     fn answer(
         &mut self,
-        (heard, from, to): (&Heard<'_>, SocketAddr, IpAddr),
+        heard: &Heard<'_>,
+        from: SocketAddr,
+        to: IpAddr,
         bytes: &[u8],
         running: &Running<'_>,
         out: &mut Effects,
@@ -400,7 +402,7 @@ impl Feature for Ntp {
             return Hearing::Bad(DropReason::NtpMalformed);
         };
         match packet.repr.mode {
-            Mode::CLIENT if self.serves => self.answer((heard, from, to.ip()), bytes, running, out),
+            Mode::CLIENT if self.serves => self.answer(heard, from, to.ip(), bytes, running, out),
             Mode::SERVER if from.port() == PORT => {
                 let mut actions = Vec::new();
                 let event = Event::Received {

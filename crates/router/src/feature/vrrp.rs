@@ -38,7 +38,7 @@ const LONGEST_V3: Duration = Duration::from_millis(40_950);
 /// All virtual routers.
 #[derive(Debug, Default)]
 pub(crate) struct VirtualRouters {
-    all: BTreeMap<ItemId, One>,
+    all: BTreeMap<ItemId, VrrpInterface>,
     /// Virtual routers by their own name and by the name of the interface below.
     near: BTreeSet<(Name, ItemId)>,
     /// Group members by the name of their authority.
@@ -50,7 +50,7 @@ pub(crate) struct VirtualRouters {
 
 /// A virtual router.
 #[derive(Debug)]
-struct One {
+struct VrrpInterface {
     /// The virtual router as an interface.
     interface: Interface,
     on: Name,
@@ -118,7 +118,7 @@ impl Feature for VirtualRouters {
         };
         let both = [of(false, Protocol::VRRP), of(true, Protocol::VRRP)];
         let mut services = vec![Service::new(SERVICE, both, RATE)];
-        let is_secured = |one: &One| {
+        let is_secured = |one: &VrrpInterface| {
             matches!(
                 one.machine.config().authentication,
                 Authentication::Header(_)
@@ -242,7 +242,7 @@ impl VirtualRouters {
             None => {
                 let machine = VirtualRouter::new(config);
                 interface.kind = kind(&on, machine.mac(), State::Initialise).into();
-                let one = One {
+                let one = VrrpInterface {
                     interface,
                     on,
                     authority,
@@ -390,7 +390,7 @@ impl VirtualRouters {
     }
 }
 
-impl One {
+impl VrrpInterface {
     /// Sends an advertisement by the interface below, from the virtual router's link address (RFC
     /// 5798, 7.2).
     fn send(&self, packet: Vec<u8>, out: &mut Effects) {

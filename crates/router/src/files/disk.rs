@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::place::Place;
+use super::file_store::FileStore;
 use super::{Files, checked};
 use crate::clock::DayClock;
 
@@ -12,7 +12,7 @@ const MEMORY: u64 = 256 << 20;
 /// A memory disk.
 #[derive(Debug)]
 pub(super) struct Disk {
-    pub(super) place: Place,
+    pub(super) place: FileStore,
     /// Maximum size of its files, in bytes.
     pub(super) bytes: u64,
 }
@@ -33,7 +33,7 @@ impl Files {
             let disk = match self.disks.remove(slot) {
                 Some(disk) => Disk { bytes, ..disk },
                 None => {
-                    let mut place = Place::Memory(BTreeMap::new(), clock.clone());
+                    let mut place = FileStore::Memory(BTreeMap::new(), clock.clone());
                     // An empty disk has room for a folder.
                     let _ = place.make_folder(slot.clone());
                     Disk { place, bytes }

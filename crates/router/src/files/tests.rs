@@ -3,7 +3,7 @@
 use super::*;
 use menu::Files as _;
 
-use super::place::missing;
+use super::file_store::missing;
 
 /// Temporary folder, removed with the value.
 struct Temporary(std::path::PathBuf);

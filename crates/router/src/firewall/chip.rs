@@ -11,7 +11,7 @@ use dataplane::rule::{Action, Limit, LinkMatch, Match, Priority, Rate, Unit};
 use menu::{Item, Value};
 
 use super::link;
-use super::rule::{Condition, Deed, Rule, Way, What};
+use super::rule::{Condition, MatchedInterface, Rule, UnresolvedAction, What};
 use super::value;
 use crate::intent::Name;
 
@@ -49,7 +49,7 @@ fn condition(name: &str, value: &Value) -> Option<Condition> {
             let names: Vec<Name> = names.map(Name::from).collect();
             (!names.is_empty()).then_some(Condition {
                 negated: false,
-                what: What::Interfaces(Way::In, names),
+                what: What::Interfaces(MatchedInterface::In, names),
             })
         }
         "vlan-header" => Some(Condition {
@@ -85,10 +85,10 @@ fn senseless() -> Condition {
 }
 
 /// Returns the action of a rule, and its rate condition.
-fn deed(item: &Item) -> (Deed, Option<Condition>) {
+fn deed(item: &Item) -> (UnresolvedAction, Option<Condition>) {
     let nowhere = item.get("new-dst-ports").map(Value::as_list);
     if nowhere.is_some_and(<[Value]>::is_empty) {
-        return (Deed::Plain(Action::Drop), None);
+        return (UnresolvedAction::Plain(Action::Drop), None);
     }
     let bits = item.get("rate").and_then(Value::as_number);
     if let Some(bits @ 1..) = bits {
@@ -104,12 +104,12 @@ fn deed(item: &Item) -> (Deed, Option<Condition>) {
             negated: true,
             what: What::Plain(Match::Limit(Arc::new(Limit::new(rate)))),
         };
-        return (Deed::Plain(Action::Drop), Some(beyond));
+        return (UnresolvedAction::Plain(Action::Drop), Some(beyond));
     }
     let priority = item.get("new-vlan-priority").and_then(value::small);
     let action = match priority {
         Some(priority) => Action::SetPriority(Priority::Set(priority)),
         None => Action::Accept,
     };
-    (Deed::Plain(action), None)
+    (UnresolvedAction::Plain(action), None)
 }

@@ -69,7 +69,8 @@ impl Hosts {
     /// Reads all entries of a family.
     pub(crate) fn load(
         &mut self,
-        (store, path): (&Store, &str),
+        store: &Store,
+        path: &str,
         ipv6: usize,
         now: Instant,
         out: &mut Effects,

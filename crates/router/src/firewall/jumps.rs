@@ -65,9 +65,9 @@ impl<'a> Graph<'a> {
     }
 }
 
-type Ways<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+type JumpGraph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-fn leads(ways: &Ways<'_>, from: &str, to: &str) -> bool {
+fn leads(ways: &JumpGraph<'_>, from: &str, to: &str) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![from];
     while let Some(chain) = open.pop() {
@@ -84,7 +84,7 @@ fn leads(ways: &Ways<'_>, from: &str, to: &str) -> bool {
 }
 
 /// Returns the number of jumps on the longest path from a chain.
-fn longest(ways: &Ways<'_>, from: &str) -> usize {
+fn longest(ways: &JumpGraph<'_>, from: &str) -> usize {
     // No path is longer than `DEPTH`: `add` refuses longer ones.
     let mut level: BTreeSet<&str> = BTreeSet::from([from]);
     for steps in 0..=DEPTH {

@@ -14,7 +14,7 @@ use dataplane::rule::{
 use menu::{Item, Store, Value};
 use wire::Mac;
 
-use super::rule::{Condition, Deed, Rule, Way, What};
+use super::rule::{Condition, MatchedInterface, Rule, UnresolvedAction, What};
 use super::value;
 use crate::intent::Name;
 
@@ -87,14 +87,14 @@ fn named(name: &str, value: &Value) -> Option<What> {
     let interface = |way| text().map(|name| What::Interface(way, name));
     let list = |way| text().map(|name| What::InterfaceList(way, name));
     match name {
-        "in-interface" => interface(Way::In),
-        "out-interface" => interface(Way::Out),
-        "in-bridge" => interface(Way::InOfPort),
-        "out-bridge" => interface(Way::OutOfPort),
-        "in-interface-list" => list(Way::In),
-        "out-interface-list" => list(Way::Out),
-        "in-bridge-list" => list(Way::InOfPort),
-        "out-bridge-list" => list(Way::OutOfPort),
+        "in-interface" => interface(MatchedInterface::In),
+        "out-interface" => interface(MatchedInterface::Out),
+        "in-bridge" => interface(MatchedInterface::InOfPort),
+        "out-bridge" => interface(MatchedInterface::OutOfPort),
+        "in-interface-list" => list(MatchedInterface::In),
+        "out-interface-list" => list(MatchedInterface::Out),
+        "in-bridge-list" => list(MatchedInterface::InOfPort),
+        "out-bridge-list" => list(MatchedInterface::OutOfPort),
         "packet-mark" => Some(What::PacketMark(match value {
             Value::Word(_) => None,
             _ => text(),
@@ -337,36 +337,38 @@ pub(super) fn implied(item: &Item, word: &str) -> Vec<Condition> {
 }
 
 /// Reads the action.
-fn deed(item: &Item, word: &str) -> Deed {
+fn deed(item: &Item, word: &str) -> UnresolvedAction {
     let readdress = |name: &'static str, make: fn(Mac) -> Readdress| {
         let mac = item.get(name).and_then(Value::as_mac);
-        mac.map_or(Deed::Incomplete(name), |mac| {
-            Deed::Plain(Action::Readdress(make(Mac(mac))))
+        mac.map_or(UnresolvedAction::Incomplete(name), |mac| {
+            UnresolvedAction::Plain(Action::Readdress(make(Mac(mac))))
         })
     };
     match word {
-        "drop" => Deed::Plain(Action::Drop),
-        "jump" => Deed::Jump(Name::from(item.text("jump-target"))),
-        "return" => Deed::Plain(Action::Return),
-        "log" => Deed::Plain(Action::Log),
-        "passthrough" => Deed::Plain(Action::Passthrough),
+        "drop" => UnresolvedAction::Plain(Action::Drop),
+        "jump" => UnresolvedAction::Jump(Name::from(item.text("jump-target"))),
+        "return" => UnresolvedAction::Plain(Action::Return),
+        "log" => UnresolvedAction::Plain(Action::Log),
+        "passthrough" => UnresolvedAction::Plain(Action::Passthrough),
         "mark-packet" => match item.get("new-packet-mark") {
-            Some(Value::Text(name)) => Deed::MarkPacket(Some(Name::from(&**name))),
-            Some(Value::Word(_)) => Deed::MarkPacket(None),
-            _ => Deed::Incomplete("new-packet-mark"),
+            Some(Value::Text(name)) => UnresolvedAction::MarkPacket(Some(Name::from(&**name))),
+            Some(Value::Word(_)) => UnresolvedAction::MarkPacket(None),
+            _ => UnresolvedAction::Incomplete("new-packet-mark"),
         },
         "set-priority" => match (item.text("new-priority"), item.get("new-priority")) {
-            ("from-ingress", _) => Deed::Plain(Action::SetPriority(Priority::FromIngress)),
+            ("from-ingress", _) => {
+                UnresolvedAction::Plain(Action::SetPriority(Priority::FromIngress))
+            }
             (_, value) => value
                 .and_then(value::small)
-                .map_or(Deed::Incomplete("new-priority"), |number| {
-                    Deed::Plain(Action::SetPriority(Priority::Set(number)))
+                .map_or(UnresolvedAction::Incomplete("new-priority"), |number| {
+                    UnresolvedAction::Plain(Action::SetPriority(Priority::Set(number)))
                 }),
         },
         "src-nat" => readdress("to-src-mac-address", Readdress::Source),
         "dst-nat" => readdress("to-dst-mac-address", Readdress::Destination),
         "arp-reply" => readdress("to-arp-reply-mac-address", Readdress::ArpReply),
-        "redirect" => Deed::Plain(Action::Readdress(Readdress::Redirect)),
-        _ => Deed::Plain(Action::Accept),
+        "redirect" => UnresolvedAction::Plain(Action::Readdress(Readdress::Redirect)),
+        _ => UnresolvedAction::Plain(Action::Accept),
     }
 }

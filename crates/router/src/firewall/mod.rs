@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! items ─read─▶ Rule (names) ─resolve─▶ rule::Rule (numbers) ─▶ Table ─▶ dataplane::Firewall
-//!   Desk: a menu's rules by item, in order                     Numbers: counters ◀─ workers
+//!   RuleMenu: a menu's rules by item, in order                 Numbers: counters ◀─ workers
 //! ```
 //!
 //! A transaction is applied change by change: only the changed rules are read and compiled. The names in rules
@@ -55,7 +55,7 @@ use table::{Kind, MENUS, Shared};
 pub(crate) use link::{kind_name, kinds as kinds_of};
 pub use numbers::Hits;
 pub(crate) use sets::{Others, is_in};
-pub use table::{Desk, Which};
+pub use table::{RuleMenu, Which};
 pub use tracking::Tracking;
 pub use value::protocol_name;
 pub(crate) use value::{helper as helper_of, nat_states, protocol as protocol_of, tcp_flags};
@@ -80,7 +80,7 @@ pub struct Around<'a> {
 /// The firewall: rules by menu, address lists, and the compiled form.
 #[derive(Debug)]
 pub struct Firewall {
-    desks: Vec<Desk>,
+    desks: Vec<RuleMenu>,
     shared: Shared,
     sets: Sets,
     reclassified: BTreeSet<InterfaceId>,
@@ -107,7 +107,7 @@ impl Firewall {
     /// Creates a firewall without rules; workers count in `counters`.
     pub fn new(counters: Vec<Arc<RuleCounters>>) -> Self {
         Self {
-            desks: MENUS.into_iter().map(Desk::new).collect(),
+            desks: MENUS.into_iter().map(RuleMenu::new).collect(),
             shared: Shared {
                 counters,
                 ..Shared::default()
@@ -248,7 +248,11 @@ impl Firewall {
 
     /// Applies the added and removed rules of features; returns whether workers must be told.
     pub(crate) fn follow_made(&mut self, around: &Around<'_>) -> bool {
-        let others: Vec<_> = self.desks.iter_mut().map(Desk::take_made_others).collect();
+        let others: Vec<_> = self
+            .desks
+            .iter_mut()
+            .map(RuleMenu::take_made_others)
+            .collect();
         if !others.contains(&true) {
             return false;
         }
@@ -375,20 +379,20 @@ impl Firewall {
 
     /// Whether the rules of a family need connection tracking (RouterOS: `enabled=auto`). Raw rules do not need it.
     fn has_rules(&self, ipv6: bool) -> bool {
-        let of_family = |desk: &&Desk| {
+        let of_family = |desk: &&RuleMenu| {
             let which = desk.which();
             which.is_of(ipv6) && which.kind != Kind::Raw
         };
-        self.desks.iter().filter(of_family).any(Desk::is_used)
+        self.desks.iter().filter(of_family).any(RuleMenu::is_used)
     }
 
     /// Returns the menu with this path, if it is a menu of rules.
-    pub fn desk(&self, path: &str) -> Option<&Desk> {
+    pub fn desk(&self, path: &str) -> Option<&RuleMenu> {
         self.desks.iter().find(|desk| desk.which().path == path)
     }
 
     /// Returns all menus of rules.
-    pub fn desks(&self) -> impl Iterator<Item = &Desk> {
+    pub fn desks(&self) -> impl Iterator<Item = &RuleMenu> {
         self.desks.iter()
     }
 
@@ -468,9 +472,9 @@ impl Firewall {
 
     /// Whether a rule fasttracks connections of a family.
     pub(crate) fn fasttracks(&self, ipv6: bool) -> bool {
-        let of_family = |desk: &&Desk| desk.which().is_of(ipv6);
+        let of_family = |desk: &&RuleMenu| desk.which().is_of(ipv6);
         let mut desks = self.desks.iter().filter(of_family);
-        self.tracks(ipv6) && desks.any(Desk::fasttracks)
+        self.tracks(ipv6) && desks.any(RuleMenu::fasttracks)
     }
 
     /// The name of an address list.

@@ -14,7 +14,7 @@ use machine::Duration;
 use menu::{Item, Value};
 use wire::Mac;
 
-use super::rule::{Condition, Deed, Rule, Translation, Way, What};
+use super::rule::{Condition, MatchedInterface, Rule, Translation, UnresolvedAction, What};
 use super::value;
 use crate::intent::Name;
 
@@ -63,14 +63,14 @@ fn named(name: &str, value: &Value) -> Option<What> {
         _ => text(),
     };
     match name {
-        "in-interface" => interface(Way::In),
-        "out-interface" => interface(Way::Out),
-        "in-bridge-port" => interface(Way::InBridge),
-        "out-bridge-port" => interface(Way::OutBridge),
-        "in-interface-list" => list(Way::In),
-        "out-interface-list" => list(Way::Out),
-        "in-bridge-port-list" => list(Way::InBridge),
-        "out-bridge-port-list" => list(Way::OutBridge),
+        "in-interface" => interface(MatchedInterface::In),
+        "out-interface" => interface(MatchedInterface::Out),
+        "in-bridge-port" => interface(MatchedInterface::InBridge),
+        "out-bridge-port" => interface(MatchedInterface::OutBridge),
+        "in-interface-list" => list(MatchedInterface::In),
+        "out-interface-list" => list(MatchedInterface::Out),
+        "in-bridge-port-list" => list(MatchedInterface::InBridge),
+        "out-bridge-port-list" => list(MatchedInterface::OutBridge),
         "src-address-list" => text().map(|name| What::AddressList(true, name)),
         "dst-address-list" => text().map(|name| What::AddressList(false, name)),
         "routing-mark" => text().map(What::RoutingMark),
@@ -187,40 +187,44 @@ fn remembered(name: &str, value: &Value) -> Option<Option<Match>> {
 }
 
 /// Reads the action; `None` if this router does not support it.
-fn deed(item: &Item, word: &str, ipv6: bool) -> Option<Deed> {
+fn deed(item: &Item, word: &str, ipv6: bool) -> Option<UnresolvedAction> {
     let text = |name: &str| Name::from(item.text(name));
     let plain = |action: Option<Action>| match action {
-        Some(action) => Deed::Plain(action),
-        None => Deed::Incomplete(needed(item, word)),
+        Some(action) => UnresolvedAction::Plain(action),
+        None => UnresolvedAction::Incomplete(needed(item, word)),
     };
     if let Some(translation) = translation(item, word) {
         return Some(match untold(&translation, item) {
-            None => Deed::Translate(translation),
-            Some(name) => Deed::Incomplete(name),
+            None => UnresolvedAction::Translate(translation),
+            Some(name) => UnresolvedAction::Incomplete(name),
         });
     }
     if let Some(change) = change(item, word) {
         return Some(plain(change));
     }
     Some(match word {
-        "" | "accept" => Deed::Plain(Action::Accept),
-        "drop" => Deed::Plain(Action::Drop),
-        "reject" => Deed::Plain(Action::Reject(reject(item.text("reject-with"), ipv6))),
-        "tarpit" => Deed::Plain(Action::Tarpit),
-        "passthrough" => Deed::Plain(Action::Passthrough),
-        "log" => Deed::Plain(Action::Log),
-        "return" => Deed::Plain(Action::Return),
-        "fasttrack-connection" => Deed::Plain(Action::Fasttrack),
-        "notrack" => Deed::Plain(Action::Notrack),
-        "jump" => Deed::Jump(text("jump-target")),
-        "add-src-to-address-list" | "add-dst-to-address-list" => Deed::AddToList {
+        "" | "accept" => UnresolvedAction::Plain(Action::Accept),
+        "drop" => UnresolvedAction::Plain(Action::Drop),
+        "reject" => UnresolvedAction::Plain(Action::Reject(reject(item.text("reject-with"), ipv6))),
+        "tarpit" => UnresolvedAction::Plain(Action::Tarpit),
+        "passthrough" => UnresolvedAction::Plain(Action::Passthrough),
+        "log" => UnresolvedAction::Plain(Action::Log),
+        "return" => UnresolvedAction::Plain(Action::Return),
+        "fasttrack-connection" => UnresolvedAction::Plain(Action::Fasttrack),
+        "notrack" => UnresolvedAction::Plain(Action::Notrack),
+        "jump" => UnresolvedAction::Jump(text("jump-target")),
+        "add-src-to-address-list" | "add-dst-to-address-list" => UnresolvedAction::AddToList {
             list: text("address-list"),
             source: word.starts_with("add-src"),
             timeout: list_timeout(item.get("address-list-timeout")),
         },
-        "mark-packet" => new_mark(item, "new-packet-mark", Deed::MarkPacket),
-        "mark-connection" => new_mark(item, "new-connection-mark", Deed::MarkConnection),
-        "mark-routing" => Deed::MarkRouting(text("new-routing-mark")),
+        "mark-packet" => new_mark(item, "new-packet-mark", UnresolvedAction::MarkPacket),
+        "mark-connection" => new_mark(
+            item,
+            "new-connection-mark",
+            UnresolvedAction::MarkConnection,
+        ),
+        "mark-routing" => UnresolvedAction::MarkRouting(text("new-routing-mark")),
         "sniff-tzsp" | "sniff-pc" => plain(sniff(item, word).map(Action::Sniff)),
         _ => return None,
     })
@@ -244,11 +248,15 @@ fn needed(item: &Item, word: &str) -> &'static str {
     }
 }
 
-fn new_mark(item: &Item, property: &'static str, deed: fn(Option<Name>) -> Deed) -> Deed {
+fn new_mark(
+    item: &Item,
+    property: &'static str,
+    deed: fn(Option<Name>) -> UnresolvedAction,
+) -> UnresolvedAction {
     match item.get(property) {
         Some(Value::Text(name)) => deed(Some(Name::from(&**name))),
         Some(Value::Word("no-mark")) => deed(None),
-        _ => Deed::Incomplete(property),
+        _ => UnresolvedAction::Incomplete(property),
     }
 }
 

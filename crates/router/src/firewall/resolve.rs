@@ -10,7 +10,7 @@ use dataplane::rule::{
 
 use super::invalid::Invalid;
 use super::names::{Chains, Lists, Marks};
-use super::rule::{Deed, Rule, Translation, Way, What};
+use super::rule::{MatchedInterface, Rule, Translation, UnresolvedAction, What};
 use super::sets::Sets;
 use super::targets::Targets;
 use crate::compile::Missing;
@@ -44,7 +44,7 @@ pub(super) struct Numbered<'a> {
 
 /// Identity of the rule to compile.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct RuleIdentity {
     /// Number of its counters.
     pub number: u32,
     /// Slot of its translation, if it has one.
@@ -58,7 +58,7 @@ pub(super) struct Place {
 /// Compiles a rule; for an invalid rule, returns the reason as well. Invalid rules never match.
 pub(super) fn compile(
     rule: &Rule,
-    place: &Place,
+    place: &RuleIdentity,
     world: &World<'_>,
     numbered: &mut Numbered<'_>,
 ) -> (rule::Rule, Option<Invalid>) {
@@ -93,8 +93,8 @@ pub(super) fn compile(
 
 /// Whether a rule translates packets to mapped endpoints of endpoint-independent NAT. Packets to unmapped endpoints
 /// continue with the next rule.
-fn is_to_mapped(rule: &Rule, place: &Place) -> bool {
-    let Some(Deed::Translate(translation)) = &rule.deed else {
+fn is_to_mapped(rule: &Rule, place: &RuleIdentity) -> bool {
+    let Some(UnresolvedAction::Translate(translation)) = &rule.deed else {
         return false;
     };
     translation.action == nat::Action::EndpointIndependent
@@ -161,51 +161,55 @@ fn mark(marks: &mut Marks, name: &Option<Name>) -> Result<u32, Invalid> {
     }
 }
 
-const fn interface(way: Way, class: Class) -> Match {
+const fn interface(way: MatchedInterface, class: Class) -> Match {
     match way {
-        Way::In => Match::InInterface(class),
-        Way::Out => Match::OutInterface(class),
-        Way::InBridge => Match::InBridgePort(class),
-        Way::OutBridge => Match::OutBridgePort(class),
-        Way::InOfPort => Match::Link(LinkMatch::InBridge(class)),
-        Way::OutOfPort => Match::Link(LinkMatch::OutBridge(class)),
+        MatchedInterface::In => Match::InInterface(class),
+        MatchedInterface::Out => Match::OutInterface(class),
+        MatchedInterface::InBridge => Match::InBridgePort(class),
+        MatchedInterface::OutBridge => Match::OutBridgePort(class),
+        MatchedInterface::InOfPort => Match::Link(LinkMatch::InBridge(class)),
+        MatchedInterface::OutOfPort => Match::Link(LinkMatch::OutBridge(class)),
     }
 }
 
-fn interfaces(way: Way, set: &Arc<ClassSet>) -> Match {
+fn interfaces(way: MatchedInterface, set: &Arc<ClassSet>) -> Match {
     let set = Arc::clone(set);
     match way {
-        Way::In => Match::InInterfaceList(set),
-        Way::Out => Match::OutInterfaceList(set),
-        Way::InBridge => Match::InBridgePortList(set),
-        Way::OutBridge => Match::OutBridgePortList(set),
-        Way::InOfPort => Match::Link(LinkMatch::InBridgeList(set)),
-        Way::OutOfPort => Match::Link(LinkMatch::OutBridgeList(set)),
+        MatchedInterface::In => Match::InInterfaceList(set),
+        MatchedInterface::Out => Match::OutInterfaceList(set),
+        MatchedInterface::InBridge => Match::InBridgePortList(set),
+        MatchedInterface::OutBridge => Match::OutBridgePortList(set),
+        MatchedInterface::InOfPort => Match::Link(LinkMatch::InBridgeList(set)),
+        MatchedInterface::OutOfPort => Match::Link(LinkMatch::OutBridgeList(set)),
     }
 }
 
 /// Compiles the action of a rule.
 fn act(
-    deed: &Deed,
+    deed: &UnresolvedAction,
     rule: &Rule,
-    place: &Place,
+    place: &RuleIdentity,
     world: &World<'_>,
     numbered: &mut Numbered<'_>,
 ) -> Result<Action, Invalid> {
     Ok(match deed {
-        Deed::Plain(Action::Readdress(how)) => {
+        UnresolvedAction::Plain(Action::Readdress(how)) => {
             is_its_side(*how, rule, place, numbered.chains)?;
             Action::Readdress(*how)
         }
-        Deed::Plain(action) => action.clone(),
-        Deed::Incomplete(name) => return Err(Invalid::Incomplete(name)),
-        Deed::Jump(chain) if chain.is_empty() => return Err(Invalid::Incomplete("jump-target")),
-        Deed::Jump(_) if place.endless => return Err(Invalid::Endless),
-        Deed::Jump(chain) => Action::Jump(numbered.chains.place(chain).ok_or(Invalid::Full)?),
-        Deed::AddToList { list, .. } if list.is_empty() => {
+        UnresolvedAction::Plain(action) => action.clone(),
+        UnresolvedAction::Incomplete(name) => return Err(Invalid::Incomplete(name)),
+        UnresolvedAction::Jump(chain) if chain.is_empty() => {
+            return Err(Invalid::Incomplete("jump-target"));
+        }
+        UnresolvedAction::Jump(_) if place.endless => return Err(Invalid::Endless),
+        UnresolvedAction::Jump(chain) => {
+            Action::Jump(numbered.chains.place(chain).ok_or(Invalid::Full)?)
+        }
+        UnresolvedAction::AddToList { list, .. } if list.is_empty() => {
             return Err(Invalid::Incomplete("address-list"));
         }
-        Deed::AddToList {
+        UnresolvedAction::AddToList {
             list,
             source,
             timeout,
@@ -214,15 +218,17 @@ fn act(
             source: *source,
             timeout: *timeout,
         },
-        Deed::MarkPacket(name) => Action::MarkPacket(mark(numbered.packet_marks, name)?),
-        Deed::MarkConnection(name) => {
+        UnresolvedAction::MarkPacket(name) => {
+            Action::MarkPacket(mark(numbered.packet_marks, name)?)
+        }
+        UnresolvedAction::MarkConnection(name) => {
             Action::MarkConnection(mark(numbered.connection_marks, name)?)
         }
-        Deed::MarkRouting(name) if name.is_empty() => {
+        UnresolvedAction::MarkRouting(name) if name.is_empty() => {
             return Err(Invalid::Incomplete("new-routing-mark"));
         }
-        Deed::MarkRouting(name) => Action::MarkRouting(table(name, world)?),
-        Deed::Translate(translation) => {
+        UnresolvedAction::MarkRouting(name) => Action::MarkRouting(table(name, world)?),
+        UnresolvedAction::Translate(translation) => {
             let side = translation.side.unwrap_or(place.side);
             // Source NAT needs the route, so it comes after routing; destination NAT comes before routing.
             let chain = numbered.chains.known(&rule.chain).ok_or(Invalid::Full)?;
@@ -238,7 +244,12 @@ fn act(
 
 /// Checks that a bridge rule changes the source address after the bridge has chosen the port, and the destination
 /// address before.
-fn is_its_side(how: Readdress, rule: &Rule, place: &Place, chains: &Chains) -> Result<(), Invalid> {
+fn is_its_side(
+    how: Readdress,
+    rule: &Rule,
+    place: &RuleIdentity,
+    chains: &Chains,
+) -> Result<(), Invalid> {
     let side = match how {
         Readdress::Source(_) => nat::Side::Source,
         Readdress::Destination(_) | Readdress::Redirect | Readdress::ArpReply(_) => {

@@ -21,7 +21,7 @@ pub struct Rule {
     /// Conditions, all of which must match.
     pub conditions: Vec<Condition>,
     /// Action; `None` if this router does not support it: then the rule never matches.
-    pub deed: Option<Deed>,
+    pub deed: Option<UnresolvedAction>,
     /// Mangle: later rules are evaluated as well.
     pub passthrough: bool,
     /// Prefix of log entries; `None` without logging.
@@ -54,7 +54,8 @@ impl Rule {
     /// Whether the rule names routing tables.
     pub fn names_tables(&self) -> bool {
         let names = |condition: &Condition| matches!(condition.what, What::RoutingMark(_));
-        self.conditions.iter().any(names) || matches!(self.deed, Some(Deed::MarkRouting(_)))
+        self.conditions.iter().any(names)
+            || matches!(self.deed, Some(UnresolvedAction::MarkRouting(_)))
     }
 
     /// Whether the rule names this layer-7 pattern.
@@ -67,7 +68,7 @@ impl Rule {
     /// Returns the target chain of a jump.
     pub fn jumps_to(&self) -> Option<&Name> {
         match &self.deed {
-            Some(Deed::Jump(chain)) => Some(chain),
+            Some(UnresolvedAction::Jump(chain)) => Some(chain),
             _ => None,
         }
     }
@@ -84,7 +85,7 @@ pub struct Condition {
 
 /// The interface of a packet that a matcher examines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum MatchedInterface {
     /// `in-interface`.
     In,
     /// `out-interface`.
@@ -105,13 +106,13 @@ pub enum What {
     /// A matcher without names.
     Plain(Match),
     /// The interface of this name.
-    Interface(Way, Name),
+    Interface(MatchedInterface, Name),
     /// One of the interfaces of these names.
-    Interfaces(Way, Vec<Name>),
+    Interfaces(MatchedInterface, Vec<Name>),
     /// All interfaces of a kind: `all-ethernet` and the like.
-    Kind(Way, &'static str),
+    Kind(MatchedInterface, &'static str),
     /// A list of interfaces.
-    InterfaceList(Way, Name),
+    InterfaceList(MatchedInterface, Name),
     /// An address list; true for the source, false for the destination.
     AddressList(bool, Name),
     /// The routing table that the packet is marked for.
@@ -128,7 +129,7 @@ pub enum What {
 
 /// An action.
 #[derive(Clone, Debug)]
-pub enum Deed {
+pub enum UnresolvedAction {
     /// An action without names.
     Plain(Action),
     /// An action without this required argument: the rule is invalid.

@@ -20,8 +20,8 @@ use super::link;
 use super::names::{Chains, Lists, Marks};
 use super::numbers::Numbers;
 use super::read;
-use super::resolve::{self, Numbered, Place, World};
-use super::rule::{Deed, Rule};
+use super::resolve::{self, Numbered, RuleIdentity, World};
+use super::rule::{Rule, UnresolvedAction};
 use super::targets::Targets;
 use super::uses::Uses;
 use crate::intent::{ItemId, Name};
@@ -196,7 +196,7 @@ const FEW: usize = 8;
 
 /// A menu of rules.
 #[derive(Debug)]
-pub struct Desk {
+pub struct RuleMenu {
     which: Which,
     chains: Chains,
     rules: BTreeMap<ItemId, Entry>,
@@ -218,7 +218,7 @@ pub struct Desk {
     assembly: Assembly,
 }
 
-impl Desk {
+impl RuleMenu {
     /// Creates a menu without rules.
     pub fn new(which: Which) -> Self {
         Self {
@@ -491,7 +491,7 @@ impl Desk {
             let _ = numbered.chains.place(chain);
             let destinations = self.which.kind.of_destinations().contains(&&**chain)
                 || self.of_destinations.contains(chain);
-            let place = Place {
+            let place = RuleIdentity {
                 number: entry.number,
                 target: entry.target,
                 side: match destinations {
@@ -533,11 +533,14 @@ impl Desk {
 }
 
 fn is_translation(rule: &Rule) -> bool {
-    matches!(rule.deed, Some(Deed::Translate(_)))
+    matches!(rule.deed, Some(UnresolvedAction::Translate(_)))
 }
 
 fn is_readdressing(rule: &Rule) -> bool {
-    matches!(rule.deed, Some(Deed::Plain(rule::Action::Readdress(_))))
+    matches!(
+        rule.deed,
+        Some(UnresolvedAction::Plain(rule::Action::Readdress(_)))
+    )
 }
 
 fn give_back(entry: &Entry, shared: &mut Shared) {

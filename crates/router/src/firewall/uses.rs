@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dataplane::rule::Action;
 
-use super::rule::{Deed, Rule};
+use super::rule::{Rule, UnresolvedAction};
 use crate::intent::Name;
 
 /// Counts of properties of rules.
@@ -32,7 +32,7 @@ impl Uses {
         if !rule.disabled {
             change(&mut self.enabled, comes);
             let deed = rule.deed.as_ref();
-            if matches!(deed, Some(Deed::Plain(Action::Fasttrack))) {
+            if matches!(deed, Some(UnresolvedAction::Plain(Action::Fasttrack))) {
                 change(&mut self.fasttracking, comes);
             }
         }

@@ -49,7 +49,7 @@ impl Control {
         place: &mut u64,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> Scan {
-        let wanted = Wanted::new(filter);
+        let wanted = EntryFilter::new(filter);
         let mut looks = 0;
         for (next, entry) in self.connections.places(ipv6, *place) {
             *place = next;
@@ -84,8 +84,8 @@ impl Control {
         };
         let original = &entry.original;
         row.set("protocol", Value::text(protocol_word(original.protocol)));
-        ends(&mut row, ORIGINAL, original);
-        ends(&mut row, REPLY, &entry.reply);
+        ends(&mut row, &ORIGINAL, original);
+        ends(&mut row, &REPLY, &entry.reply);
         match original.protocol {
             protocol::TCP => row.set("tcp-state", Value::text(entry.tcp_state.name())),
             protocol::ICMP | protocol::ICMPV6 => {
@@ -183,7 +183,7 @@ impl Control {
 /// Filters entries before their row is built: a search for one of a million connections must not format every
 /// connection.
 #[derive(Debug, Default)]
-struct Wanted {
+struct EntryFilter {
     protocol: Option<Option<u8>>,
     addresses: [Option<Option<u128>>; 4],
     ports: [Option<i64>; 4],
@@ -191,7 +191,7 @@ struct Wanted {
     tcp_state: Option<TcpState>,
 }
 
-impl Wanted {
+impl EntryFilter {
     fn new(filter: &RowFilter<'_>) -> Self {
         let mut wanted = Self::default();
         for (name, value) in &filter.equals {
@@ -245,8 +245,12 @@ impl Wanted {
     }
 }
 
-/// Cell names of both endpoints: addresses, then ports.
-type Names = ([&'static str; 2], [&'static str; 2]);
+/// Cell names of both endpoints: of the source, of the destination.
+struct EndpointCells {
+    addresses: [&'static str; 2],
+    ports: [&'static str; 2],
+}
+
 const ADDRESSES: [&str; 4] = [
     "src-address",
     "dst-address",
@@ -254,19 +258,25 @@ const ADDRESSES: [&str; 4] = [
     "reply-dst-address",
 ];
 const PORTS: [&str; 4] = ["src-port", "dst-port", "reply-src-port", "reply-dst-port"];
-const ORIGINAL: Names = ([ADDRESSES[0], ADDRESSES[1]], [PORTS[0], PORTS[1]]);
-const REPLY: Names = ([ADDRESSES[2], ADDRESSES[3]], [PORTS[2], PORTS[3]]);
+const ORIGINAL: EndpointCells = EndpointCells {
+    addresses: [ADDRESSES[0], ADDRESSES[1]],
+    ports: [PORTS[0], PORTS[1]],
+};
+const REPLY: EndpointCells = EndpointCells {
+    addresses: [ADDRESSES[2], ADDRESSES[3]],
+    ports: [PORTS[2], PORTS[3]],
+};
 
-fn ends(row: &mut Row, (addresses, ports): Names, tuple: &Tuple) {
+fn ends(row: &mut Row, cells: &EndpointCells, tuple: &Tuple) {
     let address = |bits: u128| match tuple.ipv6 {
         true => Value::text(Ipv6Addr::from(bits).to_string()),
         false => Value::text(Ipv4Addr::from(bits as u32).to_string()),
     };
-    row.set(addresses[0], address(tuple.source));
-    row.set(addresses[1], address(tuple.destination));
+    row.set(cells.addresses[0], address(tuple.source));
+    row.set(cells.addresses[1], address(tuple.destination));
     if tuple.has_ports() {
-        row.set(ports[0], number(tuple.source_port.into()));
-        row.set(ports[1], number(tuple.destination_port.into()));
+        row.set(cells.ports[0], number(tuple.source_port.into()));
+        row.set(cells.ports[1], number(tuple.destination_port.into()));
     }
 }
 

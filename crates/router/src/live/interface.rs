@@ -184,7 +184,8 @@ impl Control {
     /// Builds the row of an automatic link-local address.
     pub(super) fn link_local_row(
         &self,
-        (interface, addr): (InterfaceId, Ipv6Addr),
+        interface: InterfaceId,
+        addr: Ipv6Addr,
         row: &mut Row,
     ) -> Option<()> {
         let own = self.addresses.ipv6.get(&(interface, addr))?;

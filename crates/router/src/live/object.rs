@@ -24,7 +24,7 @@ impl Control {
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let rows = self.objects_of(store, menu);
-        let rows = rows.filter_map(|(id, object)| self.object_row(store, menu, (id, object)));
+        let rows = rows.filter_map(|(id, object)| self.object_row(store, menu, id, object));
         if menu.sort.is_empty() {
             for row in rows {
                 give(row, filter, each)?;
@@ -57,7 +57,8 @@ impl Control {
         &self,
         store: &Store,
         menu: &'static Menu,
-        (id, object): (ItemId, &Object),
+        id: ItemId,
+        object: &Object,
     ) -> Option<Row> {
         let mut row = Row {
             id: Some(Id(id)),
@@ -65,10 +66,10 @@ impl Control {
         };
         row.flag("dynamic", true);
         match object.what {
-            What::Made => self.made_row(store, (id, object), &mut row)?,
+            What::Made => self.made_row(store, id, object, &mut row)?,
             What::Connected4(key) => self.connected_row4(key, &mut row)?,
             What::Connected6(key) => self.connected_row6(key, &mut row)?,
-            What::LinkLocal(on, addr) => self.link_local_row((on, addr), &mut row)?,
+            What::LinkLocal(on, addr) => self.link_local_row(on, addr, &mut row)?,
             What::LinkLocalNetwork(on) => self.link_local_network_row(on, &mut row),
         }
         for (name, value) in &object.cells {
@@ -84,12 +85,7 @@ impl Control {
     }
 
     /// Builds the row of an object in the intent.
-    fn made_row(
-        &self,
-        store: &Store,
-        (id, object): (ItemId, &Object),
-        row: &mut Row,
-    ) -> Option<()> {
+    fn made_row(&self, store: &Store, id: ItemId, object: &Object, row: &mut Row) -> Option<()> {
         let intent = &self.intent;
         match object.menu {
             "/ip/address" => {

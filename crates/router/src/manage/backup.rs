@@ -7,7 +7,7 @@
 use menu::{Call, Preparation, Reason, Reply, Saved, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{Desk, read_file};
+use super::{CommandContext, read_file};
 use crate::drive::Control;
 use crate::store::aead::{Cipher, NONCE};
 use crate::store::code;
@@ -84,7 +84,7 @@ impl Control {
     }
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) fn save(&mut self) -> Result<Reply, Reason> {
         let name = match self.text("name").filter(|name| !name.is_empty()) {
             Some(name) => name,

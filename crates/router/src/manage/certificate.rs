@@ -11,7 +11,7 @@ use certificate::{
 };
 use menu::{Call, Id, Item, Policies, Preparation, Reason, Reply, Row, Store, Value};
 
-use super::{Desk, one, read_file};
+use super::{CommandContext, one, read_file};
 use crate::drive::Control;
 use crate::feature::certificate::CERTIFICATE;
 use crate::store::vault::random;
@@ -219,10 +219,10 @@ fn template(item: &Item, now: i64) -> Result<Template, Reason> {
     })
 }
 
-type Given = Vec<(&'static str, Option<Value>)>;
+type PropertyValues = Vec<(&'static str, Option<Value>)>;
 
 /// Returns the cells of a certificate that was not created from a template.
-fn given(facts: &Facts) -> Given {
+fn given(facts: &Facts) -> PropertyValues {
     let text = |text: &str| Some(Value::text(text));
     let names = facts
         .names
@@ -256,7 +256,7 @@ fn given(facts: &Facts) -> Given {
     given
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) fn certificate(&mut self) -> Result<Reply, Reason> {
         match self.call.command {
             "sign" => self.sign(),
@@ -282,7 +282,7 @@ impl Desk<'_> {
     }
 
     /// Returns an authority of the router, with its key.
-    fn authority(&self, name: &str) -> Result<Own, Reason> {
+    fn authority(&self, name: &str) -> Result<LocalAuthority, Reason> {
         let item = self
             .store
             .named("certificate", name)
@@ -291,7 +291,7 @@ impl Desk<'_> {
         let der = der_of(item).ok_or_else(unsigned)?;
         let key =
             bytes("key").ok_or_else(|| Reason::failure("the private key of the CA is missing"))?;
-        Ok(Own {
+        Ok(LocalAuthority {
             item: Arc::clone(item),
             der,
             key,
@@ -351,7 +351,7 @@ impl Desk<'_> {
             None => self_signed(&template, &key),
         };
         let made = made.map_err(Reason::failure)?;
-        let mut given: Given = vec![
+        let mut given: PropertyValues = vec![
             ("der", Some(Value::text(to_text(&made)))),
             ("key", Some(Value::text(to_text(key.der())))),
             // RouterOS: a self-signed certificate is trusted.
@@ -380,7 +380,7 @@ impl Desk<'_> {
         let named = self.text("name").filter(|name| !name.is_empty());
         let (not_opened, mut counts) = (found.not_opened, Counts::default());
         let uses = self.argument("trust-store").cloned();
-        let common: Given = vec![
+        let common: PropertyValues = vec![
             (
                 "trusted",
                 Some(Value::Bool(
@@ -566,7 +566,7 @@ impl Desk<'_> {
 }
 
 /// An authority of the router, with its key.
-struct Own {
+struct LocalAuthority {
     item: Arc<Item>,
     der: Vec<u8>,
     key: Vec<u8>,

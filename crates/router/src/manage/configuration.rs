@@ -10,7 +10,7 @@ use menu::{
     describe,
 };
 
-use super::Desk;
+use super::CommandContext;
 use crate::drive::Control;
 use crate::replace::reach;
 use crate::store::UNCONFIRMED;
@@ -154,7 +154,7 @@ impl Control {
     }
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) fn configuration(&mut self, command: &str) -> Result<Reply, Reason> {
         match command {
             "diff" => {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use menu::{Changes, Clock, Id, Reason, Reply, Row, RowFilter, Store, Value, bytes};
 
-use super::{Desk, one};
+use super::{CommandContext, one};
 use crate::drive::Control;
 use crate::feature::concerns;
 use crate::files::Entry;
@@ -80,7 +80,7 @@ impl Control {
     }
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) fn file(&mut self, command: &str) -> Result<Reply, Reason> {
         // Within a transaction, disks that it added are already mounted.
         if self.store.is_open() {

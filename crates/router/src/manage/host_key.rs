@@ -6,7 +6,7 @@ use access::HostKey;
 use certificate::{Key, KeySize, export, import};
 use menu::{Call, Preparation, Reason, Reply, Store, Value};
 
-use super::{Desk, read_file};
+use super::{CommandContext, read_file};
 use crate::drive::Control;
 use crate::feature::ssh::{KEPT, SSH};
 use crate::store::vault::random;
@@ -89,7 +89,7 @@ fn read(file: &[u8], passphrase: &str) -> Result<HostKey, String> {
     HostKey::of_pkcs8(&export::to_pkcs8(key)?)
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) fn host_key(&mut self) -> Result<Reply, Reason> {
         let made = self.call.made.ok_or(Reason::NoItem)?;
         let pem = String::from_utf8_lossy(made).into_owned();

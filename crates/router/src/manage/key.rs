@@ -2,9 +2,9 @@
 
 use menu::{Reason, Reply, Value, bytes};
 
-use super::Desk;
+use super::CommandContext;
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     /// Imports the first key of a file in `authorized_keys` format, and removes the file.
     pub(super) fn import_key(&mut self) -> Result<Reply, Reason> {
         let (file, user) = (self.needed("public-key-file")?, self.needed("user")?);

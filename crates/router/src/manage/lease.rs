@@ -2,12 +2,12 @@
 
 use menu::{Reason, Reply, Value};
 
-use super::Desk;
+use super::CommandContext;
 
 /// RouterOS: this text.
 const IS_STATIC: &str = "can not make static lease static";
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) fn make_static(&mut self) -> Result<Reply, Reason> {
         let path = crate::feature::dhcp_server::LEASES;
         let menu = self.store.menu(path).ok_or(Reason::NoItem)?;

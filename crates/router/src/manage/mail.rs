@@ -2,10 +2,10 @@
 
 use menu::{Policies, Reason, Reply, Value};
 
-use super::Desk;
+use super::CommandContext;
 use crate::feature::mail::{Letter, MAIL, Tls};
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) fn send_mail(&mut self) -> Result<Reply, Reason> {
         let settings = self.store.settings(MAIL).ok_or(Reason::NoItem)?;
         let mut letter = Letter::of(settings);

@@ -93,7 +93,7 @@ impl Control {
             let text = "not possible in a file that is one transaction";
             return Some(Err(Reason::failure(text)));
         }
-        let mut desk = Desk {
+        let mut desk = CommandContext {
             control: self,
             store,
             caller,
@@ -173,7 +173,7 @@ const FILE_COMMANDS: [FileCommand; 7] = [
 ];
 
 /// A command, with everything that it needs.
-struct Desk<'a> {
+struct CommandContext<'a> {
     control: &'a mut Control,
     store: &'a mut Store,
     caller: &'a Caller<'a>,
@@ -181,7 +181,7 @@ struct Desk<'a> {
     out: &'a mut dyn Output,
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     /// The value of an argument.
     fn argument(&self, name: &str) -> Option<&Value> {
         let mut arguments = self.call.arguments.iter();

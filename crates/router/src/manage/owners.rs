@@ -17,15 +17,20 @@ fn router() -> Instance {
         Instance::new(&Setup::offline(menu::Clock::utc(0)), schema::store()).expect("a small pool");
     by(
         &mut router,
-        ("admin", Policies::ALL),
+        User("admin", Policies::ALL),
         "/interface list add name=LAN",
     );
     router
 }
 
-fn by(router: &mut Instance, (user, policies): (&str, Policies), line: &str) -> String {
-    let mut session = Session::new(user);
-    session.rights = Rights::fixed(policies);
+/// A user's name and policies.
+#[derive(Clone, Copy)]
+struct User(&'static str, Policies);
+
+/// Runs a line with the policies of a user. Returns its output and error.
+fn by(router: &mut Instance, user: User, line: &str) -> String {
+    let mut session = Session::new(user.0);
+    session.rights = Rights::fixed(user.1);
     let mut out = String::new();
     match router.run(&mut session, line, &mut out) {
         Ok(()) => out,
@@ -33,7 +38,7 @@ fn by(router: &mut Instance, (user, policies): (&str, Policies), line: &str) -> 
     }
 }
 
-const ADMIN: (&str, Policies) = ("admin", Policies::ALL);
+const ADMIN: User = User("admin", Policies::ALL);
 
 #[test]
 fn only_user_managers_change_files_of_others() {
@@ -41,7 +46,7 @@ fn only_user_managers_change_files_of_others() {
     by(&mut router, ADMIN, "/export file=kept");
     let before = by(&mut router, ADMIN, ":put [/file get kept.rsc contents]");
 
-    let refused = by(&mut router, ("rita", READER), "/export file=kept");
+    let refused = by(&mut router, User("rita", READER), "/export file=kept");
     assert_eq!(refused, DENIED);
     for line in [
         "/export file=kept",
@@ -50,16 +55,26 @@ fn only_user_managers_change_files_of_others() {
         "/file set kept.rsc name=mine.rsc",
         "/file remove kept.rsc",
     ] {
-        assert_eq!(by(&mut router, ("wanda", WRITER), line), DENIED, "{line}");
+        assert_eq!(
+            by(&mut router, User("wanda", WRITER), line),
+            DENIED,
+            "{line}"
+        );
     }
 
     let after = by(&mut router, ADMIN, ":put [/file get kept.rsc contents]");
     assert_eq!(before, after);
-    assert_eq!(by(&mut router, ("rita", READER), "/export file=hers"), "");
-    assert_eq!(by(&mut router, ("rita", READER), "/export file=hers"), "");
+    assert_eq!(
+        by(&mut router, User("rita", READER), "/export file=hers"),
+        ""
+    );
+    assert_eq!(
+        by(&mut router, User("rita", READER), "/export file=hers"),
+        ""
+    );
     let managed = by(
         &mut router,
-        ("maud", MANAGER),
+        User("maud", MANAGER),
         "/file remove hers.rsc,kept.rsc",
     );
     assert_eq!(managed, "");
@@ -82,18 +97,22 @@ fn what_may_hold_secrets_is_read_by_who_sees_secrets() {
         "/import secret.rsc",
         ":put [/file read file=b.backup chunk-size=10]",
     ] {
-        assert_eq!(by(&mut router, ("wanda", WRITER), line), DENIED, "{line}");
+        assert_eq!(
+            by(&mut router, User("wanda", WRITER), line),
+            DENIED,
+            "{line}"
+        );
     }
     let shown = ":put [:len [/file get [find name=secret.rsc] contents]]";
-    assert_eq!(by(&mut router, ("rita", READER), shown), "0\n");
+    assert_eq!(by(&mut router, User("rita", READER), shown), "0\n");
     let plain = ":put ([:len [/file get [find name=plain.rsc] contents]] > 0)";
-    assert_eq!(by(&mut router, ("rita", READER), plain), "true\n");
+    assert_eq!(by(&mut router, User("rita", READER), plain), "true\n");
     assert_eq!(
         by(&mut router, ADMIN, "/file set secret.rsc name=other.rsc"),
         ""
     );
     let read = ":put [/file read file=other.rsc chunk-size=10]";
-    assert_eq!(by(&mut router, ("wanda", WRITER), read), DENIED);
+    assert_eq!(by(&mut router, User("wanda", WRITER), read), DENIED);
 }
 
 #[test]
@@ -101,11 +120,14 @@ fn a_user_may_fill_only_a_share_of_the_space() {
     let mut router = router();
     let many = ":for i from=1 to=300 do={ /export file=\"f$i\" }";
 
-    let full = by(&mut router, ("rita", READER), many);
+    let full = by(&mut router, User("rita", READER), many);
 
     assert_eq!(full, "failure: not enough space: your share is used up");
-    assert_eq!(by(&mut router, ("rita", READER), "/export file=f1"), "");
-    assert_eq!(by(&mut router, ("anna", READER), "/export file=hers"), "");
+    assert_eq!(by(&mut router, User("rita", READER), "/export file=f1"), "");
+    assert_eq!(
+        by(&mut router, User("anna", READER), "/export file=hers"),
+        ""
+    );
     assert_eq!(
         by(&mut router, ADMIN, many.replace("\"f", "\"a").as_str()),
         ""
@@ -126,12 +148,16 @@ fn who_owns_a_file_is_known_after_a_restart() {
     router.control().set_files(open());
 
     let read = ":put [/file read file=secret.rsc chunk-size=10]";
-    assert_eq!(by(&mut router, ("wanda", WRITER), read), DENIED);
+    assert_eq!(by(&mut router, User("wanda", WRITER), read), DENIED);
     for line in [
         "/file remove secret.rsc",
         "/file set e/notes.txt contents=y",
     ] {
-        assert_eq!(by(&mut router, ("wanda", WRITER), line), DENIED, "{line}");
+        assert_eq!(
+            by(&mut router, User("wanda", WRITER), line),
+            DENIED,
+            "{line}"
+        );
     }
     let list = by(&mut router, ADMIN, ":put [:len [/file find]]");
     assert_eq!(list, "3\n", "the labels are no file");
@@ -161,20 +187,28 @@ fn the_stored_mail_password_goes_to_another_server_only_with_sensitive() {
     );
     let tester = Policies::READ.or(Policies::TEST).or(Policies::WRITE);
     let send = "/tool e-mail send to=noc@example.org subject=s";
-    assert_eq!(by(&mut router, ("tess", tester), send), "");
+    assert_eq!(by(&mut router, User("tess", tester), send), "");
     for redirect in [
         "server=198.51.100.9",
         "port=2525",
         "tls=no",
         "certificate-verification=no",
     ] {
-        let refused = by(&mut router, ("tess", tester), &format!("{send} {redirect}"));
+        let refused = by(
+            &mut router,
+            User("tess", tester),
+            &format!("{send} {redirect}"),
+        );
         assert!(
             refused.contains("needs the policy sensitive"),
             "{redirect}: {refused}"
         );
         let own = format!("{send} {redirect} user=tess password=hers");
-        assert_eq!(by(&mut router, ("tess", tester), &own), "", "{redirect}");
+        assert_eq!(
+            by(&mut router, User("tess", tester), &own),
+            "",
+            "{redirect}"
+        );
         assert_eq!(
             by(&mut router, ADMIN, &format!("{send} {redirect}")),
             "",
@@ -188,8 +222,16 @@ fn captured_packets_are_read_by_who_may_capture() {
     let mut router = router();
     for command in ["print", "find", "print count-only"] {
         let line = format!("/tool sniffer packet {command}");
-        assert_eq!(by(&mut router, ("rita", READER), &line), DENIED, "{line}");
+        assert_eq!(
+            by(&mut router, User("rita", READER), &line),
+            DENIED,
+            "{line}"
+        );
         let sniffer = READER.or(Policies::SNIFF);
-        assert_ne!(by(&mut router, ("sam", sniffer), &line), DENIED, "{line}");
+        assert_ne!(
+            by(&mut router, User("sam", sniffer), &line),
+            DENIED,
+            "{line}"
+        );
     }
 }

@@ -2,13 +2,13 @@
 
 use menu::{Menu, Reason, Reply};
 
-use super::Desk;
+use super::CommandContext;
 use crate::replace::start_afresh;
 
 /// Name of the backup before the reset.
 const BEFORE: &str = "auto-before-reset.backup";
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     /// Resets the configuration in one transaction, which can be undone. Everything is prepared first: a refused file
     /// resets nothing.
     pub(super) fn reset(&mut self) -> Result<Reply, Reason> {

@@ -5,7 +5,7 @@
 
 use menu::{By, Caller, Policies, Reason, Reply, Rights, Row, Store, Value};
 
-use super::Desk;
+use super::CommandContext;
 use crate::drive::Control;
 
 /// Holder of safe mode.
@@ -88,7 +88,7 @@ impl Control {
     }
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(super) fn safe_mode(&mut self, command: &str) -> Result<Reply, Reason> {
         let holder = self.control.safe_mode(self.caller.session);
         match command {

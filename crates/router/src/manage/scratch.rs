@@ -6,7 +6,7 @@ use menu::{Change, Menu, MenuShape, Offline, Reason, Refusal, Store, bytes, desc
 use script::{Interrupt, Session, Site};
 use tool::Router;
 
-use super::Desk;
+use super::CommandContext;
 use crate::replace::replace;
 
 /// A site where nothing runs, so that commands never wait.
@@ -34,7 +34,7 @@ impl Site for Scratch {
     }
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     /// Returns the configuration that a file creates, with the present ports.
     pub(super) fn made_by(&self, name: &str) -> Result<Store, Reason> {
         let contents = self.read(name, ".rsc")?;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use menu::{Id, Item, Menu, Reason, Reply, Row, Value};
 
-use super::{Desk, one};
+use super::{CommandContext, one};
 use crate::feature::wireguard::PEERS;
 use crate::feature::wireguard::conf::{self, Line, Section};
 use crate::kind::wireguard::MENU;
@@ -14,9 +14,9 @@ const ADDRESS4: &str = "/ip/address";
 const ADDRESS6: &str = "/ipv6/address";
 
 /// Values for an item.
-type Given = Vec<(&'static str, Option<Value>)>;
+type PropertyValues = Vec<(&'static str, Option<Value>)>;
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     /// Creates an interface from a file or a text. Reports omitted settings: routes, name servers and scripts remain
     /// with the administrator.
     pub(super) fn import_wireguard(&mut self) -> Result<Reply, Reason> {
@@ -112,8 +112,12 @@ impl Desk<'_> {
     }
 
     /// Reads a peer from a section.
-    fn peer(&self, section: &Section, left_out: &mut Vec<String>) -> Result<Given, Reason> {
-        let mut peer = Given::new();
+    fn peer(
+        &self,
+        section: &Section,
+        left_out: &mut Vec<String>,
+    ) -> Result<PropertyValues, Reason> {
+        let mut peer = PropertyValues::new();
         for line in &section.lines {
             let value = line.value.as_str();
             let given = match line.name.as_str() {

@@ -28,7 +28,7 @@ use wire::Mac;
 pub use family::{Family, Net, V4, V6};
 pub use line::{LineSink, Lines, Link, Target};
 pub use route::{Check, Gateway, Offer, Protocol, RouteId};
-pub use view::{Found, GatewayView, RouteView};
+pub use view::{GatewayView, LocalRoute, RouteView};
 
 use hop::{HopKey, Hops};
 use line::LineId;
@@ -49,7 +49,7 @@ pub trait RouteSink<F: Family>: LineSink {
 pub struct Moved<F: Family> {
     /// Prefixes whose routes were selected again.
     pub nets: Vec<Net<F>>,
-    /// Gateway sets with changed paths, as in [`Found::set`].
+    /// Gateway sets with changed paths, as in [`LocalRoute::set`].
     pub sets: BTreeSet<u32>,
 }
 

@@ -54,7 +54,7 @@ pub struct GatewayView<F: Family> {
 
 /// Route of this router's own packets to an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found<F: Family> {
+pub struct LocalRoute<F: Family> {
     /// The prefix that matched.
     pub net: Net<F>,
     /// Number of the gateway set that forwards.
@@ -67,7 +67,7 @@ pub struct Found<F: Family> {
 
 impl<F: Family> Rib<F> {
     /// Returns the best route of a table for `addr`.
-    pub fn lookup(&self, table: u16, addr: F::Addr) -> Option<Found<F>> {
+    pub fn lookup(&self, table: u16, addr: F::Addr) -> Option<LocalRoute<F>> {
         let (net, entry) = self
             .tables
             .get(&table)?
@@ -81,7 +81,7 @@ impl<F: Family> Rib<F> {
             }
             at = route.next;
         }
-        Some(Found {
+        Some(LocalRoute {
             net,
             set: entry.set,
             pref_src,

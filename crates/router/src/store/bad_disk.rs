@@ -8,7 +8,7 @@ use machine::Rng;
 use menu::{By, Clock, Journal as _, Offline, Store};
 use script::Session;
 
-use super::{Durable, Kept, Key, OnDamage, take_up};
+use super::{Durable, Key, OnDamage, StoredState, take_up};
 
 const FILES: [&str; 5] = [
     "configuration.redb",
@@ -63,7 +63,7 @@ fn open(folder: &Path, on_damage: OnDamage) -> Result<Durable, String> {
     Durable::open(folder, &key(), on_damage)
 }
 
-fn kept(durable: &Durable) -> Kept {
+fn kept(durable: &Durable) -> StoredState {
     let kept = durable.load().expect("it can be read");
     kept.expect("it was kept")
 }
@@ -81,7 +81,7 @@ fn add(store: &mut Store, number: usize) {
 }
 
 /// Returns the numbers of the changes in a state.
-fn numbers(kept: &Kept) -> Vec<usize> {
+fn numbers(kept: &StoredState) -> Vec<usize> {
     let values = kept.saved.items.iter().flat_map(|item| item.values.iter());
     let numbers = values.filter_map(|(_, value)| value.strip_prefix("secret")?.parse().ok());
     numbers.collect()
@@ -104,7 +104,7 @@ fn started(folder: &Folder, on_damage: OnDamage) -> (Store, Vec<String>) {
 
 /// How a store ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
+enum Ending {
     /// The router stopped cleanly.
     Stopped,
     /// The router was killed, some changes after the last snapshot.
@@ -112,7 +112,7 @@ enum Left {
 }
 
 /// Makes changes, with two snapshots in between; returns the files on disk.
-fn filled(folder: &Folder, changes: usize, left: Left) -> Image {
+fn filled(folder: &Folder, changes: usize, left: Ending) -> Image {
     let (mut store, _) = started(folder, OnDamage::Refuse);
     for number in 1..=changes {
         add(&mut store, number);
@@ -120,7 +120,7 @@ fn filled(folder: &Folder, changes: usize, left: Left) -> Image {
             store.settle_journal();
         }
     }
-    if left == Left::Stopped {
+    if left == Ending::Stopped {
         store.settle_journal();
         drop(store);
         return folder.image();
@@ -162,7 +162,7 @@ fn cases() -> u64 {
 fn one_damaged_file_costs_nothing_that_was_acknowledged() {
     let folder = Folder::new("one");
     let mut refused = 0;
-    for left in [Left::Stopped, Left::Killed] {
+    for left in [Ending::Stopped, Ending::Killed] {
         folder.fill(&Vec::new());
         let whole = filled(&folder, 40, left);
         folder.fill(&whole);
@@ -181,12 +181,13 @@ fn one_damaged_file_costs_nothing_that_was_acknowledged() {
 
 /// Starts from a damaged image, and checks that all changes are recovered, before and after accepting the state.
 /// Returns whether changes were refused before.
-fn is_recovered(folder: &Folder, image: &Image, expected: &Kept, what: &str) -> bool {
+fn is_recovered(folder: &Folder, image: &Image, expected: &StoredState, what: &str) -> bool {
     let mut durable = open(&folder.0, OnDamage::Refuse).unwrap_or_else(|e| panic!("{what}: {e}"));
     let running = kept(&durable);
     assert_eq!(numbers(&running), numbers(expected), "{what}");
     assert_eq!(running.saved.revision, expected.saved.revision, "{what}");
-    let revisions = |kept: &Kept| kept.log.iter().map(|own| own.revision).collect::<Vec<_>>();
+    let revisions =
+        |kept: &StoredState| kept.log.iter().map(|own| own.revision).collect::<Vec<_>>();
     assert_eq!(revisions(&running), revisions(expected), "{what}");
     let refusal = durable.refusal().map(str::to_owned);
     if let Some(why) = &refusal {
@@ -220,7 +221,7 @@ fn is_recovered(folder: &Folder, image: &Image, expected: &Kept, what: &str) -> 
 #[test]
 fn where_several_files_are_damaged_what_is_lost_is_named_and_nothing_else_is_lost() {
     let folder = Folder::new("several");
-    let whole = filled(&folder, 40, Left::Killed);
+    let whole = filled(&folder, 40, Ending::Killed);
     let (mut complete, mut lossy) = (0, 0);
     for seed in 0..cases() {
         let mut rng = Rng::seeded(seed);
@@ -276,7 +277,7 @@ fn is_named(number: usize, said: &str) -> bool {
 #[test]
 fn a_lost_change_is_reported_and_later_ones_are_read() {
     let folder = Folder::new("record");
-    let mut image = filled(&folder, 12, Left::Killed);
+    let mut image = filled(&folder, 12, Ending::Killed);
     // Damages all of the database, and the ledger's content of the eleventh change.
     image[0].1.clear();
     let ledger = &mut image[1].1;
@@ -360,7 +361,7 @@ fn replaying_the_ledger_gives_the_state_of_the_database() {
 #[test]
 fn damage_is_accepted_while_the_router_runs() {
     let folder = Folder::new("accept");
-    let mut image = filled(&folder, 5, Left::Killed);
+    let mut image = filled(&folder, 5, Ending::Killed);
     image[0].1.truncate(5_000);
     folder.fill(&image);
     let (mut store, said) = started(&folder, OnDamage::Refuse);
@@ -393,7 +394,7 @@ fn damage_is_accepted_while_the_router_runs() {
 #[test]
 fn an_older_database_is_refused_and_completed_from_the_ledger() {
     let folder = Folder::new("older");
-    let older = filled(&folder, 5, Left::Stopped).swap_remove(0);
+    let older = filled(&folder, 5, Ending::Stopped).swap_remove(0);
     let (mut store, _) = started(&folder, OnDamage::Refuse);
     add(&mut store, 6);
     drop(store);
@@ -412,7 +413,7 @@ fn an_older_database_is_refused_and_completed_from_the_ledger() {
 #[test]
 fn no_file_of_the_store_contains_clear_text() {
     let folder = Folder::new("clear");
-    let image = filled(&folder, 6, Left::Killed);
+    let image = filled(&folder, 6, Ending::Killed);
     assert_eq!(image.len(), FILES.len() - 1, "the ledger is short");
 
     for (name, bytes) in image {
@@ -453,7 +454,7 @@ fn a_long_ledger_is_begun_anew_behind_a_snapshot_and_both_are_read() {
 #[test]
 fn a_wrong_key_is_no_damage() {
     let folder = Folder::new("key");
-    let image = filled(&folder, 3, Left::Stopped);
+    let image = filled(&folder, 3, Ending::Stopped);
     let other = Key::new([8; 32], "/etc/other.key");
 
     for on_damage in [OnDamage::Refuse, OnDamage::Recover] {

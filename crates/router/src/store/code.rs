@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Held, Kept};
+use super::{SafeModeState, StoredState};
 use menu::{By, Clock, Origin, Saved, SavedChange, SavedChanges, SavedItem, SavedValues};
 
 /// Encodes an item: `position`, `builtin + 1` or 0, then each name and value.
@@ -156,7 +156,7 @@ pub(crate) fn read_saved(bytes: &[u8]) -> Option<Saved> {
 }
 
 /// Encodes the whole stored state.
-pub(super) fn kept(kept: &Kept) -> Vec<u8> {
+pub(super) fn kept(kept: &StoredState) -> Vec<u8> {
     let mut out = Vec::new();
     blob(&saved(&kept.saved), &mut out);
     out.extend_from_slice(&(kept.notes.len() as u64).to_le_bytes());
@@ -181,11 +181,11 @@ pub(super) fn kept(kept: &Kept) -> Vec<u8> {
 }
 
 /// Decodes the bytes of [`kept`].
-pub(super) fn read_kept(bytes: &[u8]) -> Option<Kept> {
+pub(super) fn read_kept(bytes: &[u8]) -> Option<StoredState> {
     let mut reader = Reader(bytes);
-    let mut kept = Kept {
+    let mut kept = StoredState {
         saved: read_saved(reader.blob()?)?,
-        ..Kept::default()
+        ..StoredState::default()
     };
     for _ in 0..reader.number()? {
         kept.notes.insert(reader.text()?, reader.text()?);
@@ -197,7 +197,7 @@ pub(super) fn read_kept(bytes: &[u8]) -> Option<Kept> {
     if reader.0.is_empty() {
         return Some(kept);
     }
-    let mut held = Held {
+    let mut held = SafeModeState {
         since: reader.number()?,
         items: Vec::new(),
     };
@@ -313,14 +313,14 @@ mod tests {
 
     #[test]
     fn all_kept_data_is_read_as_written() {
-        let held = Held {
+        let held = SafeModeState {
             since: 2,
             items: vec![
                 (String::from("/x"), 7, Some(some_item())),
                 (String::from("/y"), 8, None),
             ],
         };
-        let one = Kept {
+        let one = StoredState {
             saved: Saved {
                 revision: 3,
                 last_ids: vec![(String::from("/x"), 9)],

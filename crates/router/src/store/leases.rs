@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::files::{private_file, put_in_place};
-use super::vault::{Head, Key, Place, Vault};
+use super::vault::{Head, Key, SealContext, Vault};
 
 const MAGIC: &[u8] = b"ferroute leases\n";
 const START: usize = MAGIC.len() + Head::LEN;
@@ -207,8 +207,8 @@ fn head<'a>(bytes: &'a [u8], key: &Key) -> Option<(Vault, &'a [u8])> {
 /// Identifies a block: name of its log, and its number.
 type Block = (&'static str, u64);
 
-const fn place((name, block): Block) -> Place<'static> {
-    Place(name, "", block)
+const fn place(block: Block) -> SealContext<'static> {
+    SealContext(block.0, "", block.1)
 }
 
 fn seal(vault: &Vault, block: Block, entries: &[(u64, Option<Vec<u8>>)]) -> io::Result<Vec<u8>> {

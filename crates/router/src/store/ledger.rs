@@ -21,7 +21,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use super::files::{allocate, private_file, put_in_place, remove, set_aside, with_suffix};
-use super::vault::{Head, Key, MORE, Place, Vault};
+use super::vault::{Head, Key, MORE, SealContext, Vault};
 
 pub(super) const MAGIC: &[u8] = b"ferroute ledger2";
 /// Magic of earlier versions, whose records have no content.
@@ -65,20 +65,20 @@ pub(super) fn before(path: &Path) -> PathBuf {
     with_suffix(path, ".before")
 }
 
-pub(super) fn base_place() -> Place<'static> {
-    Place("ledger", "base", 0)
+pub(super) fn base_place() -> SealContext<'static> {
+    SealContext("ledger", "base", 0)
 }
 
-pub(super) fn title_place(at: usize) -> Place<'static> {
-    Place("ledger", "title", at as u64)
+pub(super) fn title_place(at: usize) -> SealContext<'static> {
+    SealContext("ledger", "title", at as u64)
 }
 
-pub(super) fn line_place(serial: u64) -> Place<'static> {
-    Place("ledger", "line", serial)
+pub(super) fn line_place(serial: u64) -> SealContext<'static> {
+    SealContext("ledger", "line", serial)
 }
 
-pub(super) fn content_place(serial: u64) -> Place<'static> {
-    Place("ledger", "content", serial)
+pub(super) fn content_place(serial: u64) -> SealContext<'static> {
+    SealContext("ledger", "content", serial)
 }
 
 /// Returns the size of a record with content of this length.

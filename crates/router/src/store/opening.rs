@@ -21,7 +21,7 @@ use super::recovery::{Candidate, Recovered, recover};
 use super::reserve::Reserve;
 use super::tables::{self, Reader, SERIAL, Writer};
 use super::vault::{Head, Key, Vault};
-use super::{Beside, Durable, Kept, Opener, Refusal, is_full, record, snapshot};
+use super::{Beside, Durable, Opener, Refusal, StoredState, is_full, record, snapshot};
 use crate::private::close_to_others;
 
 /// Maximum time to wait for a killed router to end, and interval of the checks.
@@ -132,7 +132,7 @@ struct Copy {
     database: Database,
     /// `None` in an unencrypted database of an earlier version.
     vault: Option<Vault>,
-    state: Option<(u64, Kept)>,
+    state: Option<(u64, StoredState)>,
 }
 
 /// Reason why the database cannot be used.
@@ -401,7 +401,7 @@ impl Opening {
     }
 
     /// Creates a database and a ledger. The database is renamed to its final name when it is complete.
-    fn make(&self, serial: u64, kept: Option<&Kept>) -> Result<(), String> {
+    fn make(&self, serial: u64, kept: Option<&StoredState>) -> Result<(), String> {
         let unfinished = self.path.with_extension("new");
         let made = || -> Result<(), redb::Error> {
             drop(private_file(&unfinished)?);
@@ -450,7 +450,7 @@ impl Opening {
             .is_some_and(|own| own.serial().is_some());
         let snapshot = snapshot_of(&self.path);
         // Once the snapshot is in place, a loss of power during the other steps loses nothing.
-        let written = snapshot::write(&snapshot, &self.key, (serial, &found.kept), is_whole);
+        let written = snapshot::write(&snapshot, &self.key, serial, &found.kept, is_whole);
         written.map_err(|error| format!("{}: {error}", snapshot.display()))?;
         let aside = self.put_aside().map_err(|error| self.failed(error))?;
         self.make(serial, Some(&found.kept))?;
@@ -484,7 +484,7 @@ fn fill(
     database: &Database,
     key: &Key,
     serial: u64,
-    kept: Option<&Kept>,
+    kept: Option<&StoredState>,
 ) -> Result<Vault, redb::Error> {
     let vault = Vault::new(key)?;
     let transaction = database.begin_write()?;
@@ -516,7 +516,7 @@ fn doubt(copy: &Copy, records: &Records) -> Option<&'static str> {
 }
 
 /// Returns the complete states that a recovery can start from.
-fn candidates(state: Option<(u64, Kept)>, others: &Others) -> Vec<Candidate> {
+fn candidates(state: Option<(u64, StoredState)>, others: &Others) -> Vec<Candidate> {
     let kept = |own: &Option<snapshot::Reading>| own.as_ref().and_then(snapshot::Reading::kept);
     let mut states = vec![
         (state, FILE),
@@ -527,7 +527,7 @@ fn candidates(state: Option<(u64, Kept)>, others: &Others) -> Vec<Candidate> {
     let known = others.records.by_serial();
     let first = known.get(&1).and_then(|record| record.content.as_deref());
     if first.is_some_and(record::is_saved) {
-        states.push((Some((0, Kept::default())), "the first write"));
+        states.push((Some((0, StoredState::default())), "the first write"));
     }
     let states = states.into_iter();
     let whole = states.filter_map(|(state, file)| {

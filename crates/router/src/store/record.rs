@@ -7,7 +7,7 @@ use menu::{Origin, Saved, SavedChanges, SavedItem};
 
 use super::code::{self, Reader};
 use super::tables::HOLDING;
-use super::{Held, Kept, LOG_BYTES, LOGGED, UNCONFIRMED};
+use super::{LOG_BYTES, LOGGED, SafeModeState, StoredState, UNCONFIRMED};
 
 const CHANGES: u8 = 1;
 const HOLD: u8 = 2;
@@ -70,7 +70,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn new(kept: Kept) -> Self {
+    pub(super) fn new(kept: StoredState) -> Self {
         let items = kept.saved.items.into_iter();
         let held = kept.held.into_iter().flat_map(|held| held.items);
         let log = kept.log.into_iter().map(|changes| {
@@ -172,12 +172,12 @@ impl Replay {
     }
 
     /// Returns the state.
-    pub(super) fn into_kept(self) -> Kept {
+    pub(super) fn into_kept(self) -> StoredState {
         let since = self.notes.get(HOLDING).and_then(|text| text.parse().ok());
         let held = self.held.into_iter();
         let held = held.map(|((path, id), before)| (path.to_string(), id, before));
-        Kept {
-            held: since.map(|since| Held {
+        StoredState {
+            held: since.map(|since| SafeModeState {
                 since,
                 items: held.collect(),
             }),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Kept;
+use super::StoredState;
 use super::ledger::Entry;
 use super::record::Replay;
 use super::records::{Record, Records};
@@ -17,12 +17,12 @@ pub(super) struct Candidate {
     pub(super) file: &'static str,
     /// Number of its last write.
     pub(super) serial: u64,
-    pub(super) kept: Kept,
+    pub(super) kept: StoredState,
 }
 
 /// The recovered state, and the missing writes.
 pub(super) struct Recovered {
-    pub(super) kept: Kept,
+    pub(super) kept: StoredState,
     /// Number of the last known write.
     pub(super) last: u64,
     /// Source of the state, as text.

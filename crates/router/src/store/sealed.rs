@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::files;
-use super::vault::{Head, Key, Place, Vault};
+use super::vault::{Head, Key, SealContext, Vault};
 
 const MAGIC: &[u8] = b"ferroute secret\n";
 /// Beginning of unencrypted key files of earlier versions.
@@ -97,8 +97,8 @@ impl StateFolder {
     }
 }
 
-fn place(name: &str) -> Place<'_> {
-    Place("secret", name, 0)
+fn place(name: &str) -> SealContext<'_> {
+    SealContext("secret", name, 0)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::files::{replace, with_suffix};
-use super::vault::{Head, Key, Place, Vault};
-use super::{Kept, code};
+use super::vault::{Head, Key, SealContext, Vault};
+use super::{StoredState, code};
 
 const MAGIC: &[u8] = b"ferroute state 1\n";
 
@@ -26,7 +26,7 @@ impl Reading {
     }
 
     /// Returns the state; `None` if the file is damaged.
-    pub(super) fn kept(&self) -> Option<(u64, Kept)> {
+    pub(super) fn kept(&self) -> Option<(u64, StoredState)> {
         let (serial, bytes) = self.state.as_ref()?;
         Some((*serial, code::read_kept(bytes)?))
     }
@@ -37,15 +37,16 @@ pub(super) fn before(path: &Path) -> PathBuf {
     with_suffix(path, ".before")
 }
 
-fn place(serial: u64) -> Place<'static> {
-    Place("snapshot", "", serial)
+fn place(serial: u64) -> SealContext<'static> {
+    SealContext("snapshot", "", serial)
 }
 
 /// Writes and syncs a snapshot; an intact previous one is kept as [`before`].
 pub(super) fn write(
     path: &Path,
     key: &Key,
-    (serial, kept): (u64, &Kept),
+    serial: u64,
+    kept: &StoredState,
     is_last_whole: bool,
 ) -> io::Result<()> {
     let vault = Vault::new(key)?;

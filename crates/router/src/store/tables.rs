@@ -10,8 +10,8 @@ use redb::{
     TableError, WriteTransaction,
 };
 
-use super::vault::{Head, Place, Vault};
-use super::{Held, Kept, code};
+use super::vault::{Head, SealContext, Vault};
+use super::{SafeModeState, StoredState, code};
 
 type Bytes = &'static [u8];
 type Items = TableDefinition<'static, (&'static str, u64), Bytes>;
@@ -79,12 +79,12 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn open(&self, place: &Place<'_>, bytes: &[u8]) -> Done<Vec<u8>> {
+    fn open(&self, place: &SealContext<'_>, bytes: &[u8]) -> Done<Vec<u8>> {
         let opened = match self.vault {
             Some(vault) => vault.open(place, bytes),
             None => Some(bytes.to_vec()),
         };
-        let Place(table, name, number) = place;
+        let SealContext(table, name, number) = place;
         opened.ok_or_else(|| damaged(format!("{table} {name} *{number:X}")))
     }
 
@@ -106,7 +106,7 @@ impl Reader<'_> {
         for entry in table.iter()? {
             let (name, bytes) = entry?;
             let name = name.value();
-            let bytes = self.open(&Place("counts", name, 0), bytes.value())?;
+            let bytes = self.open(&SealContext("counts", name, 0), bytes.value())?;
             let bytes = bytes.try_into().map_err(|_| damaged(name))?;
             numbers.insert(name.to_owned(), u64::from_le_bytes(bytes));
         }
@@ -128,7 +128,7 @@ impl Reader<'_> {
             for entry in table.iter()? {
                 let (name, bytes) = entry?;
                 let name = name.value();
-                let bytes = self.open(&Place("words", name, 0), bytes.value())?;
+                let bytes = self.open(&SealContext("words", name, 0), bytes.value())?;
                 let text = String::from_utf8(bytes).map_err(|_| damaged(name))?;
                 notes.insert(name.to_owned(), text);
             }
@@ -151,19 +151,19 @@ impl Reader<'_> {
     }
 
     fn item(&self, table: &str, path: Arc<str>, id: u64, bytes: &[u8]) -> Done<SavedItem> {
-        let bytes = self.open(&Place(table, &path, id), bytes)?;
+        let bytes = self.open(&SealContext(table, &path, id), bytes)?;
         let item = code::read_item(Arc::clone(&path), id, &bytes);
         item.ok_or_else(|| damaged(format!("{table} {path} *{id:X}")))
     }
 
-    pub(super) fn held(&self, since: u64) -> Done<Held> {
+    pub(super) fn held(&self, since: u64) -> Done<SafeModeState> {
         let items = Vec::new();
-        let mut held = Held { since, items };
+        let mut held = SafeModeState { since, items };
         if let Some(table) = table(self.transaction.open_table(HELD))? {
             for entry in table.iter()? {
                 let (key, bytes) = entry?;
                 let ((path, id), bytes) = (key.value(), bytes.value());
-                let place = Place("held", path, id);
+                let place = SealContext("held", path, id);
                 let item = match self.open(&place, bytes)?.is_empty() {
                     true => None,
                     false => Some(self.item("held", path.into(), id, bytes)?),
@@ -180,7 +180,7 @@ impl Reader<'_> {
             for entry in table.iter()? {
                 let (revision, bytes) = entry?;
                 let revision = revision.value();
-                let bytes = self.open(&Place("log", "", revision), bytes.value())?;
+                let bytes = self.open(&SealContext("log", "", revision), bytes.value())?;
                 let changes = code::read_changes(revision, &bytes);
                 log.push(changes.ok_or_else(|| damaged(format!("revision {revision}")))?);
             }
@@ -189,11 +189,11 @@ impl Reader<'_> {
     }
 
     /// Returns the whole state, and the number of the last write; `None` if nothing was ever written.
-    pub(super) fn everything(&self) -> Done<Option<(u64, Kept)>> {
+    pub(super) fn everything(&self) -> Done<Option<(u64, StoredState)>> {
         let Some(numbers) = self.numbers()? else {
             return Ok(None);
         };
-        let mut kept = Kept::default();
+        let mut kept = StoredState::default();
         let mut serial = 0;
         for (name, value) in numbers {
             match name.strip_prefix(LAST_ID) {
@@ -230,7 +230,7 @@ impl Writer<'_> {
         name: &str,
         value: u64,
     ) -> Done<()> {
-        let place = Place("counts", name, 0);
+        let place = SealContext("counts", name, 0);
         let sealed = self.vault.seal(&place, &value.to_le_bytes())?;
         numbers.insert(name, sealed.as_slice())?;
         Ok(())
@@ -241,7 +241,9 @@ impl Writer<'_> {
         let mut notes = self.transaction.open_table(NOTES)?;
         match text {
             Some(text) => {
-                let sealed = self.vault.seal(&Place("words", name, 0), text.as_bytes())?;
+                let sealed = self
+                    .vault
+                    .seal(&SealContext("words", name, 0), text.as_bytes())?;
                 notes.insert(name, sealed.as_slice())?;
             }
             None => drop(notes.remove(name)?),
@@ -265,7 +267,7 @@ impl Writer<'_> {
     }
 
     fn insert_item(&self, items: &mut Table<'_, (&str, u64), Bytes>, item: &SavedItem) -> Done<()> {
-        let place = Place("items", &item.path, item.id);
+        let place = SealContext("items", &item.path, item.id);
         let sealed = self.vault.seal(&place, &code::item(item))?;
         items.insert((&*item.path, item.id), sealed.as_slice())?;
         Ok(())
@@ -296,7 +298,7 @@ impl Writer<'_> {
             let known = match numbers.get(counter.as_str())? {
                 Some(bytes) => self
                     .vault
-                    .open(&Place("counts", &counter, 0), bytes.value()),
+                    .open(&SealContext("counts", &counter, 0), bytes.value()),
                 None => Some(vec![0; 8]),
             };
             let known = known.and_then(|bytes| bytes.try_into().ok());
@@ -317,7 +319,7 @@ impl Writer<'_> {
                 continue;
             }
             let before = change.before.as_deref().map(SavedItem::of);
-            self.insert_held(&mut held, key, before.as_ref())?;
+            self.insert_held(&mut held, key.0, key.1, before.as_ref())?;
         }
         Ok(())
     }
@@ -325,11 +327,12 @@ impl Writer<'_> {
     fn insert_held(
         &self,
         held: &mut Table<'_, (&str, u64), Bytes>,
-        (path, id): (&str, u64),
+        path: &str,
+        id: u64,
         before: Option<&SavedItem>,
     ) -> Done<()> {
         let bytes = before.map(code::item).unwrap_or_default();
-        let sealed = self.vault.seal(&Place("held", path, id), &bytes)?;
+        let sealed = self.vault.seal(&SealContext("held", path, id), &bytes)?;
         held.insert((path, id), sealed.as_slice())?;
         Ok(())
     }
@@ -337,13 +340,15 @@ impl Writer<'_> {
     /// Appends a transaction to the log.
     pub(super) fn logged(&self, revision: u64, changes: &[u8]) -> Done<()> {
         let mut log = self.transaction.open_table(LOG)?;
-        let sealed = self.vault.seal(&Place("log", "", revision), changes)?;
+        let sealed = self
+            .vault
+            .seal(&SealContext("log", "", revision), changes)?;
         log.insert(revision, sealed.as_slice())?;
         Ok(())
     }
 
     /// Writes the whole state of another database or of a snapshot.
-    pub(super) fn everything(&self, kept: &Kept) -> Done<()> {
+    pub(super) fn everything(&self, kept: &StoredState) -> Done<()> {
         self.saved(&kept.saved)?;
         for (name, text) in &kept.notes {
             self.note(name, Some(text))?;
@@ -353,7 +358,7 @@ impl Writer<'_> {
         }
         let mut held = self.transaction.open_table(HELD)?;
         for (path, id, before) in kept.held.iter().flat_map(|held| &held.items) {
-            self.insert_held(&mut held, (path, *id), before.as_ref())?;
+            self.insert_held(&mut held, path, *id, before.as_ref())?;
         }
         Ok(())
     }

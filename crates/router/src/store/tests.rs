@@ -6,7 +6,7 @@ use script::Session;
 
 use super::disk::Disk;
 use super::opening::FILE;
-use super::{Durable, Kept, Key, OnDamage};
+use super::{Durable, Key, OnDamage, StoredState};
 
 fn key() -> Key {
     Key::new([7; 32], "a test")
@@ -38,7 +38,7 @@ fn run(store: &mut Store, text: &str) -> Result<(), menu::Refusal> {
 }
 
 /// Creates a store from the stored state.
-fn taken_up(kept: &Kept) -> Store {
+fn taken_up(kept: &StoredState) -> Store {
     let mut store = schema::store();
     let lost = store.load(&kept.saved);
     assert_eq!(lost, Vec::<String>::new());

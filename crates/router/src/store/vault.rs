@@ -157,7 +157,7 @@ impl Vault {
     ///
     /// # Errors
     /// The system gives no random numbers, or the value is longer than GCM allows.
-    pub(super) fn seal(&self, place: &Place<'_>, value: &[u8]) -> io::Result<Vec<u8>> {
+    pub(super) fn seal(&self, place: &SealContext<'_>, value: &[u8]) -> io::Result<Vec<u8>> {
         let nonce: [u8; NONCE] = random()?;
         let mut sealed = Vec::with_capacity(value.len() + MORE);
         sealed.extend_from_slice(&nonce);
@@ -167,7 +167,7 @@ impl Vault {
 
     /// Decrypts the value of a place. Returns `None` if authentication fails: the bytes were changed, or belong to
     /// another place or key.
-    pub(super) fn open(&self, place: &Place<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn open(&self, place: &SealContext<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE>()?;
         self.cipher.decrypt(*nonce, &place.bytes(), sealed)
     }
@@ -179,11 +179,12 @@ impl std::fmt::Debug for Vault {
     }
 }
 
-/// Place of a value: table or file, and a text and a number within it.
+/// Position of a sealed value, which authentication covers: table or file, and a text and a number
+/// within it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a>(pub(super) &'a str, pub(super) &'a str, pub(super) u64);
+pub(super) struct SealContext<'a>(pub(super) &'a str, pub(super) &'a str, pub(super) u64);
 
-impl Place<'_> {
+impl SealContext<'_> {
     fn bytes(&self) -> Vec<u8> {
         let number = self.2.to_le_bytes();
         // No table name contains a zero byte, and the number has a fixed length.
@@ -199,16 +200,16 @@ mod tests {
     fn sealed_data_opens_only_unchanged_at_its_place_with_its_key() {
         let key = Key::new([1; 32], "a test");
         let vault = Vault::new(&key).expect("random numbers");
-        let place = Place("items", "/ip/address", 7);
+        let place = SealContext("items", "/ip/address", 7);
         let sealed = vault.seal(&place, b"secret").expect("random numbers");
 
         assert_eq!(vault.open(&place, &sealed).as_deref(), Some(&b"secret"[..]));
         assert!(!sealed.windows(6).any(|bytes| bytes == b"secret"));
         assert_eq!(sealed.len(), 6 + MORE);
         let elsewhere = [
-            Place("items", "/ip/address", 8),
-            Place("items", "/ip/route", 7),
-            Place("held", "/ip/address", 7),
+            SealContext("items", "/ip/address", 8),
+            SealContext("items", "/ip/route", 7),
+            SealContext("held", "/ip/address", 7),
         ];
         assert!(elsewhere.iter().all(|p| vault.open(p, &sealed).is_none()));
         for bit in 0..sealed.len() * 8 {

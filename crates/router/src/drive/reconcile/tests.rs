@@ -336,8 +336,8 @@ fn forget_tries(control: &mut Control) {
     let tried = control.addresses.ipv6.iter().filter(|(_, own)| own.detect);
     let tried = tried.map(|(at, _)| *at).filter(|(id, _)| is_down(id));
     let all: Vec<_> = tried.collect();
-    for at in all {
-        control.set_dad(at, Some(Dad::Tentative));
+    for (id, address) in all {
+        control.set_dad(id, address, Some(Dad::Tentative));
     }
     control.publish();
     control.offer_dynamic();

@@ -12,7 +12,7 @@ use crate::firewall::{kinds_of, protocol_of};
 
 /// Interfaces to capture on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Places {
+pub(super) enum CaptureInterfaces {
     /// All interfaces.
     All,
     /// Interfaces with these names.
@@ -23,7 +23,7 @@ pub(super) enum Places {
 pub(super) type Said<'a> = dyn Fn(&str) -> Option<Value> + 'a;
 
 /// Returns the interfaces of a list value; all interfaces if the list is empty.
-pub(super) fn places(value: Option<&Value>) -> Places {
+pub(super) fn places(value: Option<&Value>) -> CaptureInterfaces {
     let names = value.map(Value::as_list).unwrap_or_default();
     let names: Vec<Box<str>> = names
         .iter()
@@ -31,8 +31,8 @@ pub(super) fn places(value: Option<&Value>) -> Places {
         .map(Into::into)
         .collect();
     match names.is_empty() || names.iter().any(|name| **name == *"all") {
-        true => Places::All,
-        false => Places::Named(names),
+        true => CaptureInterfaces::All,
+        false => CaptureInterfaces::Named(names),
     }
 }
 

@@ -18,7 +18,7 @@ use menu::{Reason, Row, Value};
 use sniff::{Filter, Head, Memory, ObservedFrame, Path, Torch};
 use tool::{Sniffs, View};
 
-use self::filter::Places;
+use self::filter::CaptureInterfaces;
 use self::sniffer::Sniffer;
 use super::Control;
 
@@ -45,7 +45,7 @@ pub(crate) struct Instruments {
 /// An open instrument.
 #[derive(Debug)]
 struct Open {
-    places: Places,
+    places: CaptureInterfaces,
     filter: Filter,
     began: Instant,
     what: What,
@@ -199,7 +199,7 @@ impl Control {
                 )
             }
         };
-        if let Places::Named(names) = &places
+        if let CaptureInterfaces::Named(names) = &places
             && names.iter().any(|name| self.layout.named(name).is_none())
         {
             return Err(Reason::no_match("interface"));
@@ -269,7 +269,7 @@ fn flows(torch: &mut Torch, now: Instant, seconds: f64) -> Vec<Row> {
     all
 }
 
-impl Places {
+impl CaptureInterfaces {
     /// Whether the set contains an interface.
     fn have(&self, name: &str) -> bool {
         match self {

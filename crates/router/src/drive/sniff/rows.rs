@@ -139,15 +139,18 @@ pub(super) fn connection(
 }
 
 /// A row of `/tool/sniffer/protocol`.
-pub(super) fn sort(
+pub(super) fn protocol_row(
     at: usize,
-    (number_of_kind, of_ip, port): (u16, Option<u8>, Option<u16>),
-    (share, all): (TrafficCount, TrafficCount),
+    ethertype: u16,
+    ip_protocol: Option<u8>,
+    port: Option<u16>,
+    share: TrafficCount,
+    all: TrafficCount,
 ) -> Row {
     let mut row = numbered(at);
-    row.set("protocol", Value::text(kind(number_of_kind)));
-    if let Some(of_ip) = of_ip {
-        row.set("ip-protocol", Value::text(protocol(of_ip)));
+    row.set("protocol", Value::text(kind(ethertype)));
+    if let Some(number) = ip_protocol {
+        row.set("ip-protocol", Value::text(protocol(number)));
     }
     if let Some(port) = port {
         row.set("port", Value::text(ports::named(port)));

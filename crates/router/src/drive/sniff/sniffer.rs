@@ -8,7 +8,7 @@ use machine::{Duration, Instant};
 use menu::{Call, Item, Reason, Reply, Row, RowFilter, Store, Value};
 use sniff::{Connections, Filter, Hosts, Memory, ObservedFrame, Path, Protocols, pcapng};
 
-use super::filter::{self, Places};
+use super::filter::{self, CaptureInterfaces};
 use super::{HEADERS, rows};
 use crate::drive::Control;
 use crate::live::give;
@@ -35,7 +35,7 @@ pub(crate) struct Sniffer {
 
 #[derive(Debug)]
 struct Running {
-    places: Places,
+    places: CaptureInterfaces,
     filter: Filter,
     /// Bytes of a packet that are kept.
     most: u32,
@@ -77,7 +77,7 @@ impl Sniffer {
     }
 
     /// Returns the interfaces to capture on.
-    pub(super) fn places(&self) -> Option<&Places> {
+    pub(super) fn places(&self) -> Option<&CaptureInterfaces> {
         self.running.as_ref().map(|running| &running.places)
     }
 
@@ -315,7 +315,7 @@ impl Control {
             _ => {
                 let all = sniffer.protocols.all();
                 for (at, (kind, ip, port, share)) in sniffer.protocols.rows().enumerate() {
-                    let row = rows::sort(at, (kind, ip, port), (share, all));
+                    let row = rows::protocol_row(at, kind, ip, port, share, all);
                     give(row, filter, each)?;
                 }
             }

@@ -48,7 +48,7 @@ const SHARE: Duration = Duration::from_secs(10);
 /// All bonds.
 #[derive(Debug, Default)]
 pub(crate) struct Bonds {
-    all: BTreeMap<ItemId, One>,
+    all: BTreeMap<ItemId, BondState>,
     /// Bonds by bond name and by slave name.
     near: BTreeSet<(Name, ItemId)>,
     /// Bond of each interface that is a bond or a slave, and its slave number (0 for the bond).
@@ -58,7 +58,7 @@ pub(crate) struct Bonds {
 
 /// A bond.
 #[derive(Debug)]
-struct One {
+struct BondState {
     settings: Settings,
     /// Interface id, while the interface exists and is enabled.
     id: Option<InterfaceId>,
@@ -163,15 +163,15 @@ impl Feature for Bonds {
     fn act(&mut self, _: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
         let bonds = call.items.iter().filter_map(|id| self.all.get(&id.0));
         let rows = match call.command {
-            "monitor" => bonds.map(One::monitor).collect(),
-            "monitor-slaves" => bonds.flat_map(One::monitor_slaves).collect(),
+            "monitor" => bonds.map(BondState::monitor).collect(),
+            "monitor-slaves" => bonds.flat_map(BondState::monitor_slaves).collect(),
             _ => return None,
         };
         Some(Ok(Reply { rows, made: None }))
     }
 
     fn services(&self) -> Vec<Service> {
-        let speaks = |one: &One| one.settings.mode == Mode::Lacp;
+        let speaks = |one: &BondState| one.settings.mode == Mode::Lacp;
         if !self.all.values().any(speaks) {
             return Vec::new();
         }
@@ -233,7 +233,8 @@ impl Bonds {
 
     /// Whether a bond needs the receive counters of its slaves now.
     pub(crate) fn listens(&self, now: Instant) -> bool {
-        self.timers.deadline().is_some_and(|at| at <= now) && self.all.values().any(One::listens)
+        self.timers.deadline().is_some_and(|at| at <= now)
+            && self.all.values().any(BondState::listens)
     }
 
     /// Passes the present receive counters of slaves, in frames, to the bonds.
@@ -269,7 +270,7 @@ impl Bonds {
                 one.settings = settings;
                 one
             }
-            None => One::new(settings),
+            None => BondState::new(settings),
         };
         self.all.insert(id, one);
         for name in freed {
@@ -356,7 +357,7 @@ impl Bonds {
     }
 }
 
-impl One {
+impl BondState {
     fn new(settings: Settings) -> Self {
         let links = Links::new(config(&settings, None));
         Self {
@@ -382,24 +383,25 @@ impl One {
 
     /// Applies the settings to the machines.
     fn configure(&mut self, now: Instant, out: &mut Effects) {
-        let (mut links, mut speaks) = (Vec::new(), Vec::new());
-        self.order_slaves(now, (&mut links, &mut speaks));
+        let mut actions = slaves::SlaveActions::default();
+        self.order_slaves(now, &mut actions);
         let primary = self.settings.primary.as_ref();
         let primary = primary.and_then(|name| self.slaves.iter().find(|one| one.name == *name));
         let config = config(&self.settings, primary.map(|slave| slave.number));
-        self.links.handle(Event::Configure(config), now, &mut links);
+        self.links
+            .handle(Event::Configure(config), now, &mut actions.links);
         let lacp = self.lacp_config();
         match (&mut self.lacp, self.settings.mode == Mode::Lacp) {
             (Some(machine), true) => {
-                machine.handle(lacp::Event::Configure(lacp), now, &mut speaks);
+                machine.handle(lacp::Event::Configure(lacp), now, &mut actions.lacp);
             }
             (None, true) => {
                 let mut machine = Lacp::new(lacp);
                 for slave in &self.slaves {
                     if let Some(link) = &slave.link {
-                        machine.handle(lacp::Event::Port(slave.number), now, &mut speaks);
+                        machine.handle(lacp::Event::Port(slave.number), now, &mut actions.lacp);
                         let event = lacp::Event::Link(slave.number, link.lacp());
-                        machine.handle(event, now, &mut speaks);
+                        machine.handle(event, now, &mut actions.lacp);
                     }
                 }
                 self.lacp = Some(machine);
@@ -411,8 +413,8 @@ impl One {
                 }
             }
         }
-        self.do_links(links, out);
-        self.do_lacp(speaks, out);
+        self.do_links(actions.links, out);
+        self.do_lacp(actions.lacp, out);
     }
 
     fn lacp_config(&self) -> lacp::Config {

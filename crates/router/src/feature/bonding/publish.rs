@@ -9,10 +9,10 @@ use service::bond::share_out;
 use wire::Mac;
 
 use super::read::Mode;
-use super::{One, SHARE};
+use super::{BondState, SHARE};
 use crate::feature::{Effect, Effects};
 
-impl One {
+impl BondState {
     /// Publishes the bond to the workers if it changed.
     pub(super) fn publish(&mut self, out: &mut Effects) {
         let now = self.id.filter(|_| !self.settings.interface.disabled);

@@ -5,7 +5,7 @@ use service::lacp::PortView;
 use wire::lacp::{Information, State};
 
 use super::read::Mode;
-use super::{One, Slave};
+use super::{BondState, Slave};
 
 /// Letters of a port's LACP state, as RouterOS shows them.
 const LETTERS: [(State, char); 8] = [
@@ -19,7 +19,7 @@ const LETTERS: [(State, char); 8] = [
     (State::EXPIRED, 'E'),
 ];
 
-impl One {
+impl BondState {
     pub(super) fn annotate(&self, row: &mut Row) {
         let is_used = |slave: &Slave| slave.link.is_some();
         let idle = !self.slaves.iter().any(is_used);

@@ -13,7 +13,7 @@ use service::neighbour::{Arp, Discovery, Family};
 use wire::{EtherType, Mac, arp};
 
 use super::read::Mode;
-use super::{Bonds, One, Slave, hear};
+use super::{BondState, Bonds, Slave, hear};
 use crate::compile::Laid;
 use crate::feature::Effects;
 use crate::feature::hear::{How, Outgoing};
@@ -89,27 +89,32 @@ impl Bonds {
         one.id = laid.map(|(id, _)| id);
         self.ids.retain(|_, (of, _)| *of != item);
         self.ids.extend(one.id.map(|id| (id, (item, 0))));
-        let (mut links, mut speaks) = (Vec::new(), Vec::new());
+        let mut actions = SlaveActions::default();
         for at in 0..one.slaves.len() {
             let named = running.layout.named(&one.slaves[at].name).zip(one.id);
             let link = named.and_then(|((id, laid), bond)| Link::of(id, laid, bond, running));
             self.ids
                 .extend(link.map(|link| (link.id, (item, one.slaves[at].number))));
-            one.change_link(at, link, running.now, (&mut links, &mut speaks), out);
+            one.change_link(at, link, running.now, &mut actions, out);
         }
-        one.find_mac(running.now, &mut speaks);
+        one.find_mac(running.now, &mut actions.lacp);
         one.find_addresses(running);
-        one.do_links(links, out);
-        one.do_lacp(speaks, out);
+        one.do_links(actions.links, out);
+        one.do_lacp(actions.lacp, out);
         self.settle(item, running.now, out);
     }
 }
 
-type Told<'a> = (&'a mut Vec<Action>, &'a mut Vec<lacp::Action>);
+/// Actions of the machines of links and of LACP, in order.
+#[derive(Default)]
+pub(super) struct SlaveActions {
+    pub(super) links: Vec<Action>,
+    pub(super) lacp: Vec<lacp::Action>,
+}
 
-impl One {
+impl BondState {
     /// Updates the list of slaves to the settings.
-    pub(super) fn order_slaves(&mut self, now: Instant, (links, speaks): Told<'_>) {
+    pub(super) fn order_slaves(&mut self, now: Instant, actions: &mut SlaveActions) {
         let mut before = core::mem::take(&mut self.slaves);
         let wanted = self.settings.slaves.iter().take(dataplane::bond::SLAVES);
         for name in wanted {
@@ -129,9 +134,10 @@ impl One {
             self.slaves.push(slave);
         }
         for gone in before {
-            self.links.handle(Event::SlaveGone(gone.number), now, links);
+            self.links
+                .handle(Event::SlaveGone(gone.number), now, &mut actions.links);
             if let Some(lacp) = &mut self.lacp {
-                lacp.handle(lacp::Event::PortGone(gone.number), now, speaks);
+                lacp.handle(lacp::Event::PortGone(gone.number), now, &mut actions.lacp);
             }
         }
         let taken: BTreeSet<_> = self.slaves.iter().map(|slave| slave.number).collect();
@@ -147,7 +153,7 @@ impl One {
         at: usize,
         link: Option<Link>,
         now: Instant,
-        (links, speaks): Told<'_>,
+        actions: &mut SlaveActions,
         out: &mut Effects,
     ) {
         let slave = &mut self.slaves[at];
@@ -165,21 +171,26 @@ impl One {
         match (before, link) {
             (_, None) => {
                 (slave.collecting, slave.distributing) = (false, false);
-                self.links.handle(Event::SlaveGone(number), now, links);
+                self.links
+                    .handle(Event::SlaveGone(number), now, &mut actions.links);
                 if let Some(lacp) = &mut self.lacp {
-                    lacp.handle(lacp::Event::PortGone(number), now, speaks);
+                    lacp.handle(lacp::Event::PortGone(number), now, &mut actions.lacp);
                 }
             }
             (before, Some(link)) => {
                 if before.is_none() {
                     self.links
-                        .handle(Event::Slave(number, link.runs), now, links);
+                        .handle(Event::Slave(number, link.runs), now, &mut actions.links);
                 }
                 self.links
-                    .handle(Event::Link(number, link.runs), now, links);
+                    .handle(Event::Link(number, link.runs), now, &mut actions.links);
                 if let Some(lacp) = &mut self.lacp {
-                    lacp.handle(lacp::Event::Port(number), now, speaks);
-                    lacp.handle(lacp::Event::Link(number, link.lacp()), now, speaks);
+                    lacp.handle(lacp::Event::Port(number), now, &mut actions.lacp);
+                    lacp.handle(
+                        lacp::Event::Link(number, link.lacp()),
+                        now,
+                        &mut actions.lacp,
+                    );
                 }
             }
         }
@@ -187,14 +198,14 @@ impl One {
 
     /// RouterOS: a bond has the link address of its first slave, unless `forced-mac-address` is
     /// set.
-    fn find_mac(&mut self, now: Instant, speaks: &mut Vec<lacp::Action>) {
+    fn find_mac(&mut self, now: Instant, actions: &mut Vec<lacp::Action>) {
         let of_slaves = self.slaves.iter().find_map(|slave| slave.link);
         let first = of_slaves.map(|link| link.mac);
         // A bond without slaves keeps its last address.
         self.mac = { self.settings.forced_mac }.or(first).unwrap_or(self.mac);
         let config = self.lacp_config();
         if let Some(lacp) = &mut self.lacp {
-            lacp.handle(lacp::Event::Configure(config), now, speaks);
+            lacp.handle(lacp::Event::Configure(config), now, actions);
         }
     }
 

@@ -31,7 +31,7 @@ const DUID: Key = Key {
 
 /// A client.
 #[derive(Debug)]
-pub(super) struct One {
+pub(super) struct Dhcp6Client {
     pub(super) wish: Wish,
     pub(super) machine: Client,
     /// Interface of the client, while it exists.
@@ -59,7 +59,7 @@ impl Dhcp6 {
         out.push(Effect::Look(wish.interface.clone()));
         self.near.insert((wish.interface.clone(), id));
         let Some(one) = self.clients.get_mut(&id) else {
-            let one = One {
+            let one = Dhcp6Client {
                 wish,
                 machine: Client::new(Config::default(), self.rng.split()),
                 at: None,
@@ -209,7 +209,8 @@ impl Dhcp6 {
     pub(super) fn hear_answer(
         &mut self,
         interface: InterfaceId,
-        (message, from): (&Message, Ipv6Addr),
+        message: &Message,
+        from: Ipv6Addr,
         now: Instant,
         out: &mut Effects,
     ) -> Hearing {
@@ -294,7 +295,7 @@ impl Dhcp6 {
     }
 }
 
-impl One {
+impl Dhcp6Client {
     /// Stores the binding, for use after a restart.
     fn keep(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
         if self.recalled.is_some() {

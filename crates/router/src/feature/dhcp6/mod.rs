@@ -11,7 +11,7 @@ mod client;
 mod pools;
 mod read;
 mod record;
-mod told;
+mod results;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -32,7 +32,7 @@ use crate::records::Recalled;
 use crate::running::Running;
 
 use address::FromPool;
-use client::One;
+use client::Dhcp6Client;
 use pools::Pools;
 
 const CLIENTS: &str = "/ipv6/dhcp-client";
@@ -53,7 +53,7 @@ const COMMANDS: usize = 1_024;
 /// DHCPv6 clients, prefix pools, and addresses from pools.
 #[derive(Debug)]
 pub(crate) struct Dhcp6 {
-    clients: BTreeMap<ItemId, One>,
+    clients: BTreeMap<ItemId, Dhcp6Client>,
     /// Clients by the name of their interface.
     near: BTreeSet<(Name, ItemId)>,
     /// Clients by interface, while it exists. An interface may have several clients.
@@ -164,7 +164,7 @@ impl Feature for Dhcp6 {
         let Some((message, from)) = message(heard.packet()) else {
             return Hearing::Bad(DropReason::DhcpClientMalformed);
         };
-        let hearing = self.hear_answer(heard.interface, (&message, from), running.now, out);
+        let hearing = self.hear_answer(heard.interface, &message, from, running.now, out);
         self.settle_pools(out);
         hearing
     }

@@ -111,7 +111,7 @@ impl Pools {
             };
             row.flag("dynamic", true);
             row.set("name", Value::text(&*source.name));
-            row.set("prefix", prefix(source.prefix));
+            row.set("prefix", prefix(source.prefix.0, source.prefix.1));
             row.set("prefix-length", Value::Number(source.len.into()));
             let (preferred, valid) = source.until;
             for (name, until) in [("preferred-lifetime", preferred), ("valid-lifetime", valid)] {
@@ -134,7 +134,7 @@ impl Pools {
             for (piece, user) in pool.used() {
                 let mut row = Row::default();
                 row.set("pool", Value::text(&**name));
-                row.set("prefix", prefix((piece, pool.piece())));
+                row.set("prefix", prefix(piece, pool.piece()));
                 row.set("owner", Value::text(user.owner));
                 let info = called.get(user).map_or("", String::as_str);
                 row.set("info", Value::text(info));
@@ -150,7 +150,7 @@ impl Pools {
             row.flag("inactive", true);
             return;
         };
-        row.set("actual-prefix", prefix(source.prefix));
+        row.set("actual-prefix", prefix(source.prefix.0, source.prefix.1));
         row.flag("inactive", !self.pools.contains_key(&source.name));
     }
 }
@@ -169,7 +169,7 @@ fn source(item: &Item) -> Option<Source> {
 }
 
 /// Returns a prefix as a value.
-pub(super) fn prefix((address, len): (Ipv6Addr, u8)) -> Value {
+pub(super) fn prefix(address: Ipv6Addr, len: u8) -> Value {
     let net = Ipv6Net::new(address, len);
     net.map_or_else(|_| Value::text(""), |net| Value::Prefix(IpNet::V6(net)))
 }

@@ -1,10 +1,10 @@
-//! DHCP clients, `/ip/dhcp-client`: each requests an address for its interface, by `service::dhcp::client`. `told.rs`
-//! makes dynamic objects (the address, routes) and learned servers of the lease.
+//! DHCP clients, `/ip/dhcp-client`: each requests an address for its interface, by `service::dhcp::client`.
+//! `results.rs` makes dynamic objects (the address, routes) and learned servers of the lease.
 
 mod overlap;
 mod read;
 mod record;
-mod told;
+mod results;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ const COMMANDS: usize = 1_024;
 /// All DHCP clients.
 #[derive(Debug)]
 pub(crate) struct DhcpClients {
-    all: BTreeMap<ItemId, One>,
+    all: BTreeMap<ItemId, DhcpClient>,
     /// Clients by the name of their interface.
     near: BTreeSet<(Name, ItemId)>,
     /// Clients by interface, while it exists.
@@ -65,7 +65,7 @@ pub(crate) struct DhcpClients {
 
 /// A client.
 #[derive(Debug)]
-struct One {
+struct DhcpClient {
     wish: Wish,
     machine: Client,
     /// Interface of the client, while it exists and can have an address.
@@ -257,7 +257,7 @@ impl DhcpClients {
         self.near.insert((wish.interface.clone(), id));
         let Some(one) = self.all.get_mut(&id) else {
             let machine = Client::new(wish.config(Mac::ZERO, &self.hostname), self.rng.split());
-            let one = One {
+            let one = DhcpClient {
                 wish,
                 machine,
                 at: None,
@@ -454,7 +454,7 @@ impl DhcpClients {
     }
 }
 
-impl One {
+impl DhcpClient {
     /// Stores the address for use after a restart, as long as the machine would request it again.
     fn keep(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
         if self.recalled.is_some() {

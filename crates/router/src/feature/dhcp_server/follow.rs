@@ -10,7 +10,7 @@ use queue::Limits;
 use service::dhcp::server::{DYNAMIC, Lease, State};
 use wire::Mac;
 
-use super::{DhcpServers, Effect, Effects, One, items};
+use super::{DhcpServer, DhcpServers, Effect, Effects, items};
 use crate::feature::NewObject;
 use crate::feature::queue::parse_limits;
 use crate::intent::{ItemId, Name, Neighbour};
@@ -157,7 +157,12 @@ impl DhcpServers {
     }
 
     /// Returns the ARP entry of a lease, if its server adds them.
-    fn neighbour(&self, lease: &Lease, server: &One, addr: Ipv4Addr) -> Option<Neighbour<V4>> {
+    fn neighbour(
+        &self,
+        lease: &Lease,
+        server: &DhcpServer,
+        addr: Ipv4Addr,
+    ) -> Option<Neighbour<V4>> {
         let is_neighbour = server.relay.is_none() && lease.client.mac != Mac::ZERO;
         (server.add_arp && is_neighbour).then(|| Neighbour {
             addr,

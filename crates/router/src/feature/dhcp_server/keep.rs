@@ -17,7 +17,8 @@ impl DhcpServers {
     /// Loads the leases of a log and writes later changes to it.
     pub(crate) fn recall(
         &mut self,
-        (log, kept): (Leases, BTreeMap<u64, Vec<u8>>),
+        log: Leases,
+        kept: BTreeMap<u64, Vec<u8>>,
         clock: Clock,
         now: Instant,
         out: &mut Effects,

@@ -2,15 +2,15 @@
 //! `service::dhcp::server` decides which client gets which address.
 //!
 //! ```text
-//! menus ─▶ read ─▶ machine ◀─ hear ◀─ frames of port 67, ARP
+//! menus ─▶ read ─▶ machine ◀─ packets ◀─ frames of port 67, ARP
 //!                     │
 //!                     ├─▶ answers ─▶ wait until `keep` has written their leases ─▶ sent
 //!                     └─▶ begins, ends ─▶ ARP entry, address lists, script, log (`follow`)
 //! ```
 
 mod follow;
-mod hear;
 pub(crate) mod keep;
+mod packets;
 mod read;
 mod show;
 
@@ -69,12 +69,12 @@ pub(crate) fn service() -> Service {
 #[derive(Debug)]
 pub(crate) struct DhcpServers {
     machine: Servers,
-    all: BTreeMap<ItemId, One>,
+    all: BTreeMap<ItemId, DhcpServer>,
     /// Servers by interface.
     on: BTreeSet<(Name, ItemId)>,
     links: BTreeMap<InterfaceId, Link>,
     named: BTreeMap<Name, InterfaceId>,
-    networks: Vec<read::Told>,
+    networks: Vec<read::NetworkSettings>,
     /// DNS and NTP servers that the router learned from upstream networks.
     learned: (Vec<Ipv4Addr>, Vec<Ipv4Addr>),
     /// Address lists of static leases.
@@ -99,7 +99,7 @@ pub(crate) struct DhcpServers {
 
 /// A server.
 #[derive(Debug, Default)]
-struct One {
+struct DhcpServer {
     name: Name,
     interface: Name,
     relay: Option<Ipv4Addr>,
@@ -146,7 +146,7 @@ impl DhcpServers {
 
     fn put(&mut self, view: &View<'_>, id: ItemId, item: &Item, out: &mut Effects) {
         let name = |property| items::name(item, property).unwrap_or_default();
-        let one = One {
+        let one = DhcpServer {
             name: name("name"),
             interface: name("interface"),
             relay: read::address(item, "relay"),
@@ -246,7 +246,7 @@ impl DhcpServers {
     }
 
     /// Returns why a server cannot serve.
-    fn fault(&self, one: &One) -> Option<&'static str> {
+    fn fault(&self, one: &DhcpServer) -> Option<&'static str> {
         match self.link(&one.interface) {
             None => Some("interface is not there"),
             // RouterOS uses this text.

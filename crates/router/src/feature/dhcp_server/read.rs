@@ -135,14 +135,14 @@ fn digits(item: &Item, property: &str) -> Box<[u8]> {
 /// A network, and whether the router's learned DNS and NTP servers apply: they do if neither the
 /// network nor the router has configured servers, unless `dns-none` or `ntp-none` is set.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct NetworkSettings {
     pub(super) network: Network,
     pub(super) learned_dns: bool,
     pub(super) learned_ntp: bool,
 }
 
 /// Reads a network.
-pub(super) fn network(store: &Store, item: &Item) -> Option<Told> {
+pub(super) fn network(store: &Store, item: &Item) -> Option<NetworkSettings> {
     let ipnet::IpNet::V4(prefix) = item.get("address")?.as_prefix()? else {
         return None;
     };
@@ -169,7 +169,7 @@ pub(super) fn network(store: &Store, item: &Item) -> Option<Told> {
         boot_file: item.text("boot-file-name").into(),
         options,
     };
-    Some(Told {
+    Some(NetworkSettings {
         learned_dns: network.dns.is_empty() && !item.is("dns-none"),
         learned_ntp: network.ntp.is_empty() && !item.is("ntp-none"),
         network,

@@ -59,7 +59,7 @@ pub(crate) struct Neighbourhood {
     lists: Lists,
     chosen: Chosen,
     /// Running interfaces with Ethernet headers, whether selected or not.
-    all: BTreeMap<InterfaceId, Seen>,
+    all: BTreeMap<InterfaceId, RunningInterface>,
     names: BTreeSet<(Name, InterfaceId)>,
     /// Ports of each bridge.
     ports_of: BTreeMap<InterfaceId, BTreeSet<InterfaceId>>,
@@ -71,7 +71,7 @@ pub(crate) struct Neighbourhood {
 
 /// A running interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct RunningInterface {
     name: Name,
     dynamic: bool,
     is_bridge: bool,
@@ -267,8 +267,11 @@ impl Neighbourhood {
     /// Sets version, build time and board of the router, and the time of its start.
     pub(crate) fn set_system(
         &mut self,
-        (version, build_time, board): (&str, &str, &str),
-        (started, now): (Instant, Instant),
+        version: &str,
+        build_time: &str,
+        board: &str,
+        started: Instant,
+        now: Instant,
         out: &mut Effects,
     ) {
         let system = System {
@@ -320,8 +323,8 @@ impl Neighbourhood {
             let seen = self.all.get(&id).filter(|seen| self.is_chosen(seen));
             let port = seen.map(|seen| seen.port.clone());
             let wanted = match seen {
-                Some(Seen { bridge: None, .. }) => vec![BY_LLDP, BY_CDP, BY_MNDP],
-                Some(Seen {
+                Some(RunningInterface { bridge: None, .. }) => vec![BY_LLDP, BY_CDP, BY_MNDP],
+                Some(RunningInterface {
                     bridge: Some(_), ..
                 }) => vec![BY_LLDP, BY_CDP, BY_PORT],
                 None => Vec::new(),
@@ -351,8 +354,8 @@ impl Neighbourhood {
     }
 
     /// Whether an interface takes part. A bridge does so by its ports.
-    fn is_chosen(&self, seen: &Seen) -> bool {
-        let has = |seen: &Seen| self.lists.has(&self.chosen, &seen.name, seen.dynamic);
+    fn is_chosen(&self, seen: &RunningInterface) -> bool {
+        let has = |seen: &RunningInterface| self.lists.has(&self.chosen, &seen.name, seen.dynamic);
         let bridge = seen.bridge.and_then(|bridge| self.all.get(&bridge));
         !seen.is_bridge && (has(seen) || bridge.is_some_and(has))
     }
@@ -391,7 +394,7 @@ fn is_bridge(laid: &Laid, running: &Running<'_>) -> bool {
 
 /// Returns the discovery state of an interface, or `None` if it does not run or has no Ethernet
 /// header.
-fn seen(id: InterfaceId, laid: &Laid, running: &Running<'_>) -> Option<Seen> {
+fn seen(id: InterfaceId, laid: &Laid, running: &Running<'_>) -> Option<RunningInterface> {
     if !laid.link.running || !laid.link.ethernet || laid.loopback {
         return None;
     }
@@ -419,7 +422,7 @@ fn seen(id: InterfaceId, laid: &Laid, running: &Running<'_>) -> Option<Seen> {
         speed_mbps: Some(laid.speed_mbps).filter(|speed| *speed > 0),
         pvid: 1,
     };
-    Some(Seen {
+    Some(RunningInterface {
         name: laid.name.clone(),
         dynamic: laid.item >= DYNAMIC,
         is_bridge: is_bridge(laid, running),

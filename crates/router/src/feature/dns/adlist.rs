@@ -126,7 +126,8 @@ impl Dns {
     /// Stores a list that was read, unless a newer update was requested.
     pub(crate) fn told_list(
         &mut self,
-        (id, round): (u64, u64),
+        id: u64,
+        round: u64,
         list: Result<List, String>,
         now: Instant,
         out: &mut Effects,

@@ -471,7 +471,7 @@ impl Feature for Dns {
         self.now = view.now;
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
             match changes {
-                None => self.hosts.load((view.store, path), ipv6, view.now, out),
+                None => self.hosts.load(view.store, path, ipv6, view.now, out),
                 Some(changes) => {
                     for change in changes.of(path) {
                         self.hosts.follow(change, ipv6, view.now, out);

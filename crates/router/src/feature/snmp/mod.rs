@@ -280,11 +280,8 @@ impl Snmp {
             };
             let (version, community) = (self.settings.trap_version, &self.settings.trap_community);
             if let Ok(data) = self.agent.notify(trap, version, community, own, now) {
-                let ends = ((from, PORT), (target, TRAP_PORT));
-                out.send(Outgoing::packet(
-                    InterfaceId::NONE,
-                    packet::write(ends, &data),
-                ));
+                let packet = packet::write((from, PORT), (target, TRAP_PORT), &data);
+                out.send(Outgoing::packet(InterfaceId::NONE, packet));
             }
         }
     }

@@ -67,12 +67,12 @@ impl Question<'_> {
             }),
             _ => return None,
         };
-        Some(write(((own, self.own_port), (self.from, self.port)), data))
+        Some(write((own, self.own_port), (self.from, self.port), data))
     }
 }
 
 /// Builds an IP packet with a UDP datagram. Both addresses must be of one family.
-pub(super) fn write((from, to): ((IpAddr, u16), (IpAddr, u16)), data: &[u8]) -> Vec<u8> {
+pub(super) fn write(from: (IpAddr, u16), to: (IpAddr, u16), data: &[u8]) -> Vec<u8> {
     let header = udp::Repr {
         src_port: from.1,
         dst_port: to.1,

@@ -10,7 +10,7 @@ use super::{End, Switches};
 use crate::intent::Name;
 
 /// A bridge port and its chip.
-struct Seat {
+struct PortChip {
     chip: Option<usize>,
     end: End,
 }
@@ -19,7 +19,7 @@ impl Switches {
     /// Applies the chips' settings to a bridge; `names` are the names of its ports by number.
     /// Returns whether the bridge changed.
     pub(crate) fn change(&self, bridge: &mut Bridge, names: &[Name]) -> bool {
-        let seats = names.iter().map(|name| Seat {
+        let seats = names.iter().map(|name| PortChip {
             chip: self.homes.get(name).copied(),
             end: End::Port(name.clone()),
         });
@@ -30,7 +30,7 @@ impl Switches {
         isolates || filters
     }
 
-    fn isolate(&self, bridge: &mut Bridge, seats: &[Seat]) -> bool {
+    fn isolate(&self, bridge: &mut Bridge, seats: &[PortChip]) -> bool {
         let mut isolates = false;
         let mut ports: Vec<_> = bridge.ports().to_vec();
         for (port, seat) in ports.iter_mut().zip(seats) {
@@ -43,7 +43,7 @@ impl Switches {
             }
             // Interfaces on other chips or on no chip are reached by the port to the processor.
             let cpu = only.contains(&End::Cpu);
-            let may = |other: &Seat| match other.chip == seat.chip {
+            let may = |other: &PortChip| match other.chip == seat.chip {
                 true => only.contains(&other.end),
                 false => cpu,
             };
@@ -64,13 +64,13 @@ impl Switches {
 
     /// Returns the ports that the router's own frames may leave by, as the processor ports'
     /// settings say.
-    fn only_to_of_router(&self, seats: &[Seat]) -> Option<PortSet> {
+    fn only_to_of_router(&self, seats: &[PortChip]) -> Option<PortSet> {
         let only = |chip: usize| self.port(chip, End::Cpu).map(|config| &config.only_to);
-        let is_set = |seat: &Seat| {
+        let is_set = |seat: &PortChip| {
             let only = seat.chip.and_then(only);
             only.is_some_and(|only| !only.is_empty())
         };
-        let may = |seat: &Seat| !is_set(seat) || only_has(seat.chip.and_then(only), &seat.end);
+        let may = |seat: &PortChip| !is_set(seat) || only_has(seat.chip.and_then(only), &seat.end);
         seats.iter().any(is_set).then(|| {
             let numbers = seats.iter().enumerate();
             let numbers = numbers.filter(|(_, seat)| may(seat));
@@ -79,7 +79,7 @@ impl Switches {
     }
 
     /// RouterOS: chips with their own VLAN table do not switch a bridge with `vlan-filtering`.
-    fn filter(&self, bridge: &mut Bridge, seats: &[Seat]) -> bool {
+    fn filter(&self, bridge: &mut Bridge, seats: &[PortChip]) -> bool {
         let chips: BTreeSet<usize> = { seats.iter() }
             .filter_map(|seat| seat.chip)
             .filter(|chip| self.filters(*chip))
@@ -101,9 +101,9 @@ impl Switches {
                 None => (cpu, &End::Cpu, first),
             };
             set_port(port, config);
-            set_members(&mut table, number, (config, chip, end), &rows);
+            set_members(&mut table, number, config, chip, end, &rows);
         }
-        set_members(&mut table, seats.len(), (cpu, first, &End::Cpu), &rows);
+        set_members(&mut table, seats.len(), cpu, first, &End::Cpu, &rows);
         replace_ports(bridge, ports);
         bridge.vlans = Some(Arc::new(table));
         bridge.ethertype = wire::EtherType::VLAN.0;
@@ -145,7 +145,9 @@ fn set_port(port: &mut BridgePort, config: &PortConfig) {
 fn set_members(
     table: &mut VlanTable,
     number: usize,
-    (config, chip, end): (&PortConfig, usize, &End),
+    config: &PortConfig,
+    chip: usize,
+    end: &End,
     rows: &Rows,
 ) {
     let strips = config.header == Header::Strip;

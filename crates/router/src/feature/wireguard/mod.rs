@@ -59,7 +59,7 @@ pub(crate) struct Wireguards {
     names: BTreeMap<Name, ItemId>,
     /// Interface that listens on each UDP port: the first one configured for it.
     ports: BTreeMap<u16, ItemId>,
-    peers: BTreeMap<ItemId, One>,
+    peers: BTreeMap<ItemId, PeerState>,
     /// Peers by number in the workers, and by the name of their interface.
     numbers: BTreeMap<u32, ItemId>,
     of: BTreeSet<(Name, ItemId)>,
@@ -89,7 +89,7 @@ struct Net {
 }
 
 /// A peer.
-struct One {
+struct PeerState {
     read: Peer,
     shared: Arc<SharedPeer>,
     waiting: Waiting,
@@ -162,7 +162,7 @@ impl Wireguards {
     }
 
     /// Returns the peers of an interface.
-    fn peers_of(&self, name: &Name) -> impl Iterator<Item = (ItemId, &One)> {
+    fn peers_of(&self, name: &Name) -> impl Iterator<Item = (ItemId, &PeerState)> {
         let all = { self.of.range((name.clone(), 0)..) }.take_while(move |(of, _)| of == name);
         all.filter_map(|(_, id)| Some((*id, self.peers.get(id)?)))
     }
@@ -405,13 +405,13 @@ impl Wireguards {
             }
             if let Some(read) = read {
                 names.insert(read.interface.clone());
-                self.put_peer(id, (read, before.as_ref()), out);
+                self.put_peer(id, read, before.as_ref(), out);
             }
         });
         names
     }
 
-    fn put_peer(&mut self, id: ItemId, (read, before): (Peer, Option<&Peer>), out: &mut Effects) {
+    fn put_peer(&mut self, id: ItemId, read: Peer, before: Option<&Peer>, out: &mut Effects) {
         let name_of = |peer: &Peer| match &peer.endpoint {
             Some((Host::Name(name), _)) => Some(Arc::clone(name)),
             _ => None,
@@ -438,7 +438,7 @@ impl Wireguards {
                 let waiting = Waiting::default();
                 self.peers.insert(
                     id,
-                    One {
+                    PeerState {
                         read,
                         shared,
                         waiting,
@@ -619,8 +619,7 @@ impl Feature for Wireguards {
     }
 
     fn resolved(&mut self, name: &str, addresses: &[IpAddr], now: Instant, out: &mut Effects) {
-        let at =
-            |one: &One| matches!(&one.read.endpoint, Some((Host::Name(of), _)) if **of == *name);
+        let at = |one: &PeerState| matches!(&one.read.endpoint, Some((Host::Name(of), _)) if **of == *name);
         let of = self.peers.values().filter(|one| at(one));
         let names: BTreeSet<_> = of.map(|one| one.read.interface.clone()).collect();
         if names.is_empty() {

@@ -8,12 +8,12 @@ use dataplane::trace::{Line, Sought, Tried};
 use menu::{Id, Row, Store, Value};
 
 use crate::drive::Control;
-use crate::firewall::Desk;
+use crate::firewall::RuleMenu;
 use crate::intent::ItemId;
 use crate::live::number;
 
 /// Numbers of rules in `print`, by menu.
-pub(super) type Places = BTreeMap<&'static str, BTreeMap<ItemId, u64>>;
+pub(super) type RuleNumbers = BTreeMap<&'static str, BTreeMap<ItemId, u64>>;
 
 impl Control {
     pub(super) fn line_row(
@@ -21,7 +21,7 @@ impl Control {
         store: &Store,
         line: &Line,
         ipv6: bool,
-        places: &mut Places,
+        places: &mut RuleNumbers,
     ) -> Row {
         let mut row = Row::default();
         row.set("stage", Value::Word(line.stage.name()));
@@ -62,13 +62,13 @@ impl Control {
     }
 
     /// Adds a rule that the packet met to a row: its position, and the matcher that failed.
-    fn tell_rule(&self, store: &Store, tried: &Tried, places: &mut Places, row: &mut Row) {
+    fn tell_rule(&self, store: &Store, tried: &Tried, places: &mut RuleNumbers, row: &mut Row) {
         let Some((path, item)) = self.firewall.item_of(tried.number) else {
             return;
         };
         row.set("table", Value::text(path));
         row.set("chain", Value::text(&*tried.chain));
-        let made = self.firewall.desk(path).map(Desk::made);
+        let made = self.firewall.desk(path).map(RuleMenu::made);
         let places = places.entry(path).or_insert_with(|| {
             // `print` also numbers dynamic rows, which come first: rules of features, and dummy rows of FastTrack.
             let made = made.into_iter().flatten().map(|(id, _)| *id);

@@ -15,7 +15,7 @@ use dataplane::rule::{Clock, Marks};
 use dataplane::trace::{Assumed, Question, WorkerTables, trace};
 use menu::{Call, Cause, NoEffectReason, Reason, Reply, Row, Store, Value};
 
-use self::line::{Places, awaited_row, known_row};
+use self::line::{RuleNumbers, awaited_row, known_row};
 use crate::drive::Control;
 use crate::firewall::nat_states;
 use crate::probe::{Probe, argument};
@@ -63,7 +63,7 @@ impl Control {
             fib: self.fib(),
         };
         let walked = trace(tables, &question);
-        let mut places = Places::default();
+        let mut places = RuleNumbers::default();
         let mut rows: Vec<_> = known.iter().map(known_row).collect();
         rows.extend(awaited.iter().map(awaited_row));
         rows.extend(arrival.because.map(frame_row));

@@ -9,7 +9,7 @@ use menu::{Row, Value, quote_always};
 use service::dhcp6::client::{Binding, Delegation, Status6, Why};
 use service::dhcp6::{Status, code};
 
-use super::client::One;
+use super::client::Dhcp6Client;
 use super::pools::{Source, left, prefix};
 use crate::feature::{Effect, Effects, NewObject};
 use crate::intent::{Address6, Gateway, ItemId, Refuse, Route};
@@ -28,7 +28,7 @@ const fn owner(id: ItemId) -> Owner {
     }
 }
 
-impl One {
+impl Dhcp6Client {
     /// Returns the pool made from the delegated prefix.
     pub(super) fn pool(&self, binding: &Binding) -> Option<Source> {
         let (name, len) = self.wish.pool.clone()?;
@@ -240,7 +240,7 @@ fn route(net: Net<V6>, table: crate::intent::Name, distance: u8) -> Route<V6> {
 /// Formats a delegation: `2001:db8::/56, 2d23h`; an address has no length.
 fn shown(got: &Delegation, now: Instant) -> String {
     let what = match got.is_prefix {
-        true => prefix((got.address, got.len)).to_string(),
+        true => prefix(got.address, got.len).to_string(),
         false => got.address.to_string(),
     };
     let valid = got.valid.map(|until| left(until, now).to_string());
@@ -262,9 +262,7 @@ fn variables(binding: Option<&Binding>) -> String {
     local("pd-valid", valid(pd.is_some()));
     local(
         "pd-prefix",
-        &pd.map_or_else(String::new, |got| {
-            prefix((got.address, got.len)).to_string()
-        }),
+        &pd.map_or_else(String::new, |got| prefix(got.address, got.len).to_string()),
     );
     local("na-valid", valid(na.is_some()));
     local(

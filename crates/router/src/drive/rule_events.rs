@@ -26,23 +26,23 @@ const KEPT: usize = 1024;
 
 /// Limits of log lines, and addresses that wait for the configuration.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct RuleEventState {
     second: u64,
     lines: u32,
     lost: u64,
-    kept: Vec<Kept>,
+    kept: Vec<ListedAddress>,
 }
 
 /// An address that a rule added to a list without a timeout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct ListedAddress {
     /// The list's name.
     pub(crate) list: crate::intent::Name,
     /// The address.
     pub(crate) address: IpAddr,
 }
 
-impl Told {
+impl RuleEventState {
     /// Admits a log line within the limit; returns the number of lines suppressed before it.
     fn admit(&mut self, now: Instant) -> Option<u64> {
         let second = now.as_nanos() / 1_000_000_000;
@@ -138,7 +138,7 @@ impl Control {
             true => IpAddr::V6(Ipv6Addr::from(address)),
             false => IpAddr::V4(Ipv4Addr::from(address as u32)),
         };
-        let kept = Kept { list, address };
+        let kept = ListedAddress { list, address };
         if self.told.kept.len() < KEPT && !self.told.kept.contains(&kept) {
             self.told.kept.push(kept);
         }
@@ -185,7 +185,7 @@ impl Control {
         }
         if let Some(to) = self.owes_segment(&frame) {
             let id = self.next_id();
-            let asked = reset::Asked::of(&frame);
+            let asked = reset::TcpPacket::of(&frame);
             let answer = match to {
                 IpAddr::V4(_) => reset::answer4(asked, id),
                 IpAddr::V6(_) => reset::answer6(asked),
@@ -204,7 +204,7 @@ impl Control {
     pub(super) fn tarpit(&mut self, frame: Frame, worker: u16) {
         if self.owes_segment(&frame).is_some() {
             let id = self.next_id();
-            let answer = reset::hold4(reset::Asked::of(&frame), id, self.tarpit_key);
+            let answer = reset::hold4(reset::TcpPacket::of(&frame), id, self.tarpit_key);
             if let Some(mut answer) = answer.and_then(|answer| self.workers.frame(&answer)) {
                 answer.l3 = 0;
                 answer.ingress = InterfaceId::NONE;
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn lines_are_bounded_in_a_second_and_the_rest_is_counted() {
-        let mut told = Told::default();
+        let mut told = RuleEventState::default();
         let at = Instant::from_secs;
 
         let admitted = (0..LINES + 7).filter(|_| told.admit(at(1)).is_some());

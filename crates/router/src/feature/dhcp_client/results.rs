@@ -11,7 +11,7 @@ use service::dhcp::{Options, code};
 
 use super::overlap::Conflict;
 use super::read::{Routes, Wish};
-use super::{One, words};
+use super::{DhcpClient, words};
 use crate::feature::{Effect, Effects, NewObject};
 use crate::intent::{Address4, Gateway, ItemId, Name, Route};
 use crate::learned::Servers;
@@ -37,7 +37,7 @@ const fn owner_of_routes(id: ItemId) -> Owner {
     }
 }
 
-impl One {
+impl DhcpClient {
     /// Makes the objects of a new or changed lease.
     pub(super) fn tell(
         &mut self,

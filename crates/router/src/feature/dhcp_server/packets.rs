@@ -64,7 +64,7 @@ impl DhcpServers {
         let servers: Vec<_> = servers.filter(|(_, one)| !one.disabled).collect();
         let agent = Some(message.giaddr).filter(|agent| !agent.is_unspecified());
         let of_agent = servers.iter().find(|(_, one)| one.relay == agent);
-        let any = |(_, one): &&(ItemId, &super::One)| agent.is_some() && is_any(one);
+        let any = |(_, one): &&(ItemId, &super::DhcpServer)| agent.is_some() && is_any(one);
         let found = of_agent.or_else(|| servers.iter().find(any));
         if let Some((id, _)) = found {
             let ciaddr = message.ciaddr;
@@ -150,7 +150,7 @@ impl DhcpServers {
     }
 }
 
-fn is_any(one: &super::One) -> bool {
+fn is_any(one: &super::DhcpServer) -> bool {
     // RouterOS: 255.255.255.255 accepts all relay agents.
     one.relay == Some(Ipv4Addr::BROADCAST)
 }

@@ -17,7 +17,7 @@ use crate::clock::DayClock;
 
 /// A store of files.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum FileStore {
     /// Files by their names, and the clock that dates their changes.
     Memory(BTreeMap<String, Stored>, DayClock),
     Folder(OwnedFd),
@@ -31,7 +31,7 @@ pub(super) struct Stored {
     modified: i64,
 }
 
-impl Place {
+impl FileStore {
     /// Returns all files by name; at most [`COUNT`].
     pub(super) fn list(&self) -> Vec<Entry> {
         match self {
