@@ -12,7 +12,7 @@ const PAIRS: Kind = Kind::List(&Kind::Text);
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("container-command-lines", PAIRS, "Container command lines").default(""),
-        no("auto-update", "Fetches newer versions"),
+        no("auto-update", "Update the application automatically"),
         yes("use-https", "Serve the web page over TLS"),
         Property::new(
             "network",
@@ -23,27 +23,27 @@ pub(crate) static MENU: Menu = Menu {
             "Network of the application",
         )
         .default("default"),
-        Property::new(
-            "network-pvid",
-            between(0, 4_095),
-            "Network VLAN of untagged frames",
-        )
-        .optional(),
+        Property::new("network-pvid", between(0, 4_095), "VLAN of untagged frames").optional(),
         yes("network-outgoing-access", "Network outgoing access"),
         Property::new("firewall-redirects", PAIRS, "Firewall redirects").default(""),
-        Property::new("yaml", Kind::Filled, "Description of an own application").optional(),
+        Property::new(
+            "yaml",
+            Kind::Filled,
+            "Description of a user-defined application, in YAML",
+        )
+        .optional(),
         Property::new("required-mounts", PAIRS, "Required mounts").default(""),
         Property::new("extra-mounts", PAIRS, "Extra mounts").default(""),
         Property::new("environment", PAIRS, "Variables").default(""),
         Property::new("secrets", PAIRS, "Secrets").default(""),
-        Property::new("required-hw-devices", PAIRS, "Required hw devices").default(""),
+        Property::new("required-hw-devices", PAIRS, "Required hardware devices").default(""),
         Property::new("devices", PAIRS, "Devices").default(""),
         shown("app-store-url", Kind::Text, "App store URL"),
         shown("name", Kind::Text, "Name"),
         shown("description", Kind::Text, "Description"),
         shown("project-page", Kind::Text, "Project page"),
         shown("category", Kind::Text, "Category"),
-        shown("ui-url", Kind::Text, "Ui URL"),
+        shown("ui-url", Kind::Text, "URL of the web interface"),
         shown("default-credentials", Kind::Text, "Default credentials"),
         shown("status", Kind::Text, "Status"),
         shown("default-network", Kind::Text, "Default network"),
@@ -55,7 +55,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("ip-address", Kind::Address(Family::V4), "IP address"),
         shown("cmds", Kind::List(&Kind::Text), "Cmds"),
         shown("cpu-usage", U32, "CPU usage"),
-        shown("memory-current", U32, "Memory current"),
+        shown("memory-current", U32, "Memory in use"),
         shown("app-size", U32, "App size"),
         shown("data-size", U32, "Data size"),
         shown("configs", Kind::Text, "Configs"),
@@ -78,7 +78,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command("cleanup", "Remove leftover data", &[NUMBERS]),
         idle_command("restart", "Stop and start again", &[NUMBERS]),
-        idle_command("setup", "Set applications up", &[]),
+        idle_command("setup", "Set up applications", &[]),
         idle_command("update", "Fetch newer versions", &[NUMBERS]),
     ],
     effect: Effect::None,
@@ -92,7 +92,7 @@ pub(crate) static NETWORK: Menu = Menu {
         shown("network", Kind::Address(Family::V4), "Network"),
         shown("ip", Kind::Address(Family::V4), "IP"),
         shown("status", Kind::Text, "Status"),
-        shown("used-ips", Kind::Text, "Used ips"),
+        shown("used-ips", Kind::Text, "IP addresses in use"),
         shown(
             "bridge-interface",
             Kind::Or(&["none"], &Kind::Reference("interface")),
@@ -137,8 +137,8 @@ pub(crate) static SETTINGS: Menu = Menu {
         .default("none"),
         text("media-path", "Folder of media"),
         text("download-path", "Folder of downloads"),
-        yes("show-in-webfig", "Shows applications on the router's page"),
-        no("auto-update", "Fetches newer versions"),
+        yes("show-in-webfig", "Show applications in WebFig"),
+        no("auto-update", "Update the application automatically"),
         Property::new(
             "registry-mirrors",
             Kind::List(&Kind::Text),
@@ -148,7 +148,7 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "app-store-urls",
             Kind::List(&Kind::Text),
-            "Further lists of applications",
+            "URLs of additional application lists",
         )
         .default(""),
         shown(

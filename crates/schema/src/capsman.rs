@@ -41,29 +41,32 @@ macro_rules! channel {
             optional(
                 concat!($start, "secondary-frequency"),
                 SECONDARY,
-                "Of a split channel",
+                "Secondary frequencies of an 80+80 MHz channel",
             ),
             optional(
                 concat!($start, "control-channel-width"),
                 WIDTH,
-                "Width of the first part",
+                "Width of the control channel",
             ),
             optional(concat!($start, "band"), BANDS, "Band and standards"),
             optional(
                 concat!($start, "extension-channel"),
                 EXTENSIONS,
-                "Second part",
+                "Position of the extension channel",
             ),
             optional(
                 concat!($start, "tx-power"),
                 between(-30, 40),
                 "Power in dBm",
             ),
-            maybe(concat!($start, "save-selected"), "Remembers the channel"),
+            maybe(
+                concat!($start, "save-selected"),
+                "Save the selected channel for the next start",
+            ),
             optional(
                 concat!($start, "reselect-interval"),
                 seconds(1, 25_920_000),
-                "Looking for another",
+                "Interval of channel reselection",
             ),
             maybe(
                 concat!($start, "skip-dfs-channels"),
@@ -84,17 +87,17 @@ macro_rules! datapath {
             optional(
                 concat!($start, "bridge"),
                 Kind::Or(&["none"], &INTERFACE),
-                "Bridge of clients",
+                "Bridge to which the interface is added",
             ),
             optional(
                 concat!($start, "bridge-cost"),
                 between(1, 200_000_000),
-                "Path cost there",
+                "Path cost of the bridge port",
             ),
             optional(
                 concat!($start, "bridge-horizon"),
                 Kind::Or(&["none"], &U32),
-                "Horizon there",
+                "Horizon of the bridge port",
             ),
             maybe(
                 concat!($start, "client-to-client-forwarding"),
@@ -107,7 +110,7 @@ macro_rules! datapath {
             ),
             maybe(
                 concat!($start, "local-forwarding"),
-                "The device forwards by itself",
+                "Forward frames on the CAP, not on the manager",
             ),
             optional(
                 concat!($start, "openflow-switch"),
@@ -122,7 +125,7 @@ macro_rules! datapath {
             optional(
                 concat!($start, "vlan-mode"),
                 Kind::Words(VLAN_MODES),
-                "Tag of that",
+                "VLAN tagging mode",
             ),
         ]
     }};
@@ -185,16 +188,21 @@ macro_rules! security {
                 "Authentication types",
             )
             .optional(),
-            list(concat!($start, "encryption"), &CIPHERS, "Ciphers for one").optional(),
+            list(
+                concat!($start, "encryption"),
+                &CIPHERS,
+                "Ciphers for unicast frames",
+            )
+            .optional(),
             optional(
                 concat!($start, "group-encryption"),
                 CIPHERS,
-                "Cipher for many",
+                "Cipher for broadcast and multicast frames",
             ),
             optional(
                 concat!($start, "group-key-update"),
                 seconds(30, 86_400),
-                "Change of that key",
+                "Interval of group key changes",
             ),
             optional(
                 concat!($start, "passphrase"),
@@ -206,7 +214,7 @@ macro_rules! security {
                 concat!($start, "disable-pmkid"),
                 "Omit the PMKID from the handshake",
             ),
-            list(concat!($start, "eap-methods"), &METHODS, "Ways of EAP").optional(),
+            list(concat!($start, "eap-methods"), &METHODS, "EAP methods").optional(),
             maybe(
                 concat!($start, "eap-radius-accounting"),
                 "Account sessions by RADIUS",
@@ -214,12 +222,12 @@ macro_rules! security {
             optional(
                 concat!($start, "tls-mode"),
                 TLS,
-                "Whether certificates are checked",
+                "TLS certificate verification mode",
             ),
             optional(
                 concat!($start, "tls-certificate"),
                 CERTIFICATE,
-                "Certificate of EAP",
+                "TLS certificate for EAP",
             ),
         ]
     }};
@@ -251,12 +259,12 @@ macro_rules! configuration {
             optional(
                 concat!($start, "load-balancing-group"),
                 Kind::Text,
-                "Radios that share clients",
+                "Group of interfaces that balance clients",
             ),
             optional(
                 concat!($start, "distance"),
                 DISTANCE,
-                "The farthest host, in km",
+                "Maximum distance of clients in km",
             ),
             optional(
                 concat!($start, "hw-retries"),
@@ -266,13 +274,13 @@ macro_rules! configuration {
             optional(
                 concat!($start, "hw-protection-mode"),
                 PROTECTION,
-                "Protection of frames",
+                "Frame protection mode (RTS/CTS)",
             ),
             within(
                 concat!($start, "frame-lifetime"),
                 0,
                 15_000,
-                "Maximum time for which a frame is tried",
+                "Time after which a frame is no longer retried",
             )
             .optional(),
             within(
@@ -290,7 +298,7 @@ macro_rules! configuration {
             optional(
                 concat!($start, "country"),
                 Kind::Name,
-                "Country whose rules hold",
+                "Country whose regulations apply",
             ),
             optional(
                 concat!($start, "installation"),
@@ -305,13 +313,18 @@ macro_rules! configuration {
             optional(
                 concat!($start, "multicast-helper"),
                 HELPER,
-                "Multicast as unicast",
+                "Multicast to unicast conversion",
             ),
-            list(concat!($start, "tx-chains"), &CHAINS, "Antennas that send").optional(),
+            list(
+                concat!($start, "tx-chains"),
+                &CHAINS,
+                "Antennas for sending",
+            )
+            .optional(),
             list(
                 concat!($start, "rx-chains"),
                 &CHAINS,
-                "Antennas that receive",
+                "Antennas for receiving",
             )
             .optional(),
             optional(

@@ -23,14 +23,18 @@ pub(crate) static MENU: Menu = Menu {
         ),
         Command {
             name: "inspect",
-            help: "Tell programs about menus, commands and texts",
+            help: "Describe menus and commands for programs",
             arguments: &[
                 argument("request", REQUESTS, "Requests; child by default"),
-                argument("path", Kind::Text, "The path, words separated by commas"),
+                argument("path", Kind::Text, "Menu path, words separated by commas"),
                 argument("input", Kind::Text, "The input text"),
                 argument("proplist", Kind::Text, "Properties to show"),
-                argument("as-value", Kind::Presence, "Give the result as a value"),
-                argument("without-paging", Kind::Presence, "Show all at once"),
+                argument("as-value", Kind::Presence, "Return the result as a value"),
+                argument(
+                    "without-paging",
+                    Kind::Presence,
+                    "Print all without pausing after a page",
+                ),
             ],
             effect: Effect::Full,
             repeats: false,
@@ -46,8 +50,8 @@ pub(crate) static SETTINGS: Menu = Menu {
             "sanitize-names",
             "Replace characters that are invalid in names",
         ),
-        yes("log-script-errors", "Writes errors of scripts to the log"),
-        Property::new("tab-width", between(1, 32), "Columns of a tab").default("8"),
+        yes("log-script-errors", "Write script errors to the log"),
+        Property::new("tab-width", between(1, 32), "Width of a tab in columns").default("8"),
     ]],
     effect: Effect::None,
     ..Menu::new(

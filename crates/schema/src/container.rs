@@ -30,7 +30,7 @@ const SIGNALS: Kind = Kind::Spelled(&Spelling {
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         text("file", "File of the image"),
-        text("remote-image", "Image to fetch"),
+        text("remote-image", "Image to download from the registry"),
         no("check-certificate", "Check certificate"),
         text("name", "Name of the container"),
         Property::new(
@@ -40,18 +40,23 @@ pub(crate) static MENU: Menu = Menu {
         )
         .required(),
         Property::new("env", WORDS, "Environment").default(""),
-        Property::new("envlists", Kind::List(&Kind::Name), "Lists of variables").default(""),
+        Property::new(
+            "envlists",
+            Kind::List(&Kind::Name),
+            "Lists of environment variables",
+        )
+        .default(""),
         Property::new("entrypoint", WORDS, "Program to run").default(""),
         Property::new("cmd", WORDS, "Arguments of the program").default(""),
         Property::new("shell", WORDS, "Shell").default(""),
         Property::new("stop-signal", SIGNALS, "Stop signal").optional(),
         Property::new("stop-time", Kind::SPAN, "Stop time").default("10s"),
         Property::new("root-dir", Kind::Text, "Root folder").optional(),
-        Property::new("layer-dir", Kind::Text, "Layer dir").optional(),
+        Property::new("layer-dir", Kind::Text, "Folder of shared layers").optional(),
         Property::new("mount", WORDS, "Mount").default(""),
         Property::new("tmpfs", WORDS, "Tmpfs").default(""),
-        Property::new("mountlists", Kind::List(&Kind::Name), "Lists of mounts").default(""),
-        Property::new("shm-size", SIZE, "Shm size").optional(),
+        Property::new("mountlists", Kind::List(&Kind::Name), "Mount lists").default(""),
+        Property::new("shm-size", SIZE, "Size of the shared memory").optional(),
         Property::new(
             "dns",
             Kind::List(&Kind::Address(Family::Any)),
@@ -68,15 +73,21 @@ pub(crate) static MENU: Menu = Menu {
         text("domain-name", "Domain name"),
         text("workdir", "Working folder"),
         no("logging", "Write output to the log"),
-        no("start-on-boot", "Starts with the router"),
-        no("stop-on-unhealthy", "Stop on unhealthy"),
+        no(
+            "start-on-boot",
+            "Start the container when the router starts",
+        ),
+        no(
+            "stop-on-unhealthy",
+            "Stop the container when it is unhealthy",
+        ),
         Property::new(
             "restart-policy",
             Kind::Words(&["no", "on-failure", "always"]),
             "Restart policy",
         )
         .default("no"),
-        Property::new("restart-max-count", U32, "Restart greatest count").default("0"),
+        Property::new("restart-max-count", U32, "Maximum number of restarts").default("0"),
         Property::new("restart-interval", Kind::SPAN, "Restart interval").default("0s"),
         text("user", "User that runs the container"),
         Property::new(
@@ -86,7 +97,7 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default(""),
         Property::new("memory-high", SIZE, "Memory limit for throttling").default("unlimited"),
-        Property::new("memory-max", SIZE, "Memory greatest").default("unlimited"),
+        Property::new("memory-max", SIZE, "Maximum memory").default("unlimited"),
         Property::new("devices", WORDS, "Devices").default(""),
         Property::new("hosts", WORDS, "Hosts").default(""),
         Property::new("healthcheck-cmd", WORDS, "Healthcheck command").optional(),
@@ -108,11 +119,11 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("healthcheck-status", Kind::Text, "Healthcheck status").optional(),
         no("ignore-remote-image-change", "Ignore remote image change"),
         no("privileged", "Privileged"),
-        Property::new("swap-max", SIZE, "Swap greatest").optional(),
+        Property::new("swap-max", SIZE, "Maximum swap space").optional(),
         shown("tag", Kind::Text, "Tag"),
         shown("os", Kind::Text, "Os"),
         shown("arch", Kind::Text, "Arch"),
-        shown("env-current", Kind::Text, "Environment current"),
+        shown("env-current", Kind::Text, "Current environment variables"),
         shown("default-entrypoint", Kind::Text, "Default entrypoint"),
         shown("default-cmd", Kind::Text, "Default command"),
         shown("default-shell", Kind::Text, "Default shell"),
@@ -120,12 +131,12 @@ pub(crate) static MENU: Menu = Menu {
         shown("default-workdir", Kind::Text, "Default workdir"),
         shown("restart-count", U32, "Restart count"),
         shown("default-user", Kind::Text, "Default user"),
-        shown("memory-current", U32, "Memory current"),
+        shown("memory-current", U32, "Memory in use"),
         shown("cpu-usage", U32, "CPU usage"),
         shown("container-size", U32, "Container size"),
         shown("data-size", U32, "Data size"),
         shown("image-id", Kind::Text, "Image identifier"),
-        shown("config-json", Kind::Text, "Config json"),
+        shown("config-json", Kind::Text, "Configuration in JSON"),
         shown("layers", Kind::Text, "Layers"),
         shown(
             "default-healthcheck-cmd",
@@ -180,7 +191,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command(
             "repull",
-            "Fetch the image again",
+            "Download the image again",
             &[
                 AS_VALUE,
                 argument("file", Kind::Text, "File"),
@@ -222,7 +233,7 @@ pub(crate) static MENU: Menu = Menu {
                 AS_VALUE,
                 argument("cmd", WORDS, "Command"),
                 argument("line-separator", Kind::Text, "Line separator"),
-                argument("no-sh", Kind::Presence, "No sh"),
+                argument("no-sh", Kind::Presence, "Run the command without a shell"),
                 NUMBER,
                 argument("timeout", Kind::SPAN, "Timeout"),
                 argument("user", Kind::Text, "User"),
@@ -231,7 +242,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command("start", "Start containers", &[NUMBERS]),
         idle_command("stop", "Stop containers", &[NUMBERS]),
-        idle_command("update", "Fetch a newer image", &[AS_VALUE, NUMBER]),
+        idle_command("update", "Download a newer image", &[AS_VALUE, NUMBER]),
     ],
     old: &[
         OldProperty::renamed("mounts", "mountlists"),
@@ -244,8 +255,8 @@ pub(crate) static MENU: Menu = Menu {
 pub(crate) static CONFIG: Menu = Menu {
     properties: &[&[
         text("registry-url", "Image registry"),
-        text("username", "Name at the registry"),
-        text("password", "Password at the registry").sensitive(),
+        text("username", "User name for the registry"),
+        text("password", "Password for the registry").sensitive(),
         text("layer-dir", "Folder of shared layers"),
         text("tmpdir", "Folder for downloads"),
         Property::new(
@@ -255,9 +266,9 @@ pub(crate) static CONFIG: Menu = Menu {
         )
         .default("unlimited"),
         Property::new("memory-max", SIZE, "Maximum memory of containers").default("unlimited"),
-        Property::new("swap-max", SIZE, "Swap greatest").default("unlimited"),
+        Property::new("swap-max", SIZE, "Maximum swap space").default("unlimited"),
         shown("assumed-registry-url", Kind::Text, "Assumed registry URL"),
-        shown("memory-current", U32, "Memory current"),
+        shown("memory-current", U32, "Memory in use"),
     ]],
     old: &[OldProperty::renamed("ram-high", "memory-high")],
     effect: Effect::None,
@@ -284,7 +295,7 @@ pub(crate) static ENVS: Menu = Menu {
     ..Menu::new(
         "/container/envs",
         MenuShape::List,
-        "Variables of containers",
+        "Environment variables of containers",
     )
 };
 
@@ -292,12 +303,12 @@ pub(crate) static MOUNTS: Menu = Menu {
     properties: &[
         &[
             Property::new("list", Kind::Name, "Name of the list").required(),
-            text("src", "Folder of the router"),
+            text("src", "Folder on the router"),
             Property::new("dst", Kind::Name, "Folder in the container").required(),
             Property::new(
                 "mode",
                 Kind::Words(&["rw", "ro", "rw,noexec", "ro,noexec"]),
-                "Whether writing is allowed",
+                "Mount the folder read-only",
             )
             .default("rw"),
         ],
@@ -307,17 +318,13 @@ pub(crate) static MOUNTS: Menu = Menu {
     columns: &["list", "src", "dst", "mode"],
     old: &[OldProperty::renamed("name", "list")],
     effect: Effect::None,
-    ..Menu::new(
-        "/container/mounts",
-        MenuShape::List,
-        "Folders of containers",
-    )
+    ..Menu::new("/container/mounts", MenuShape::List, "Mounts of containers")
 };
 
 pub(crate) static LAYERS: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Text, "Name"),
-        shown("layer-dir", Kind::Text, "Layer dir"),
+        shown("layer-dir", Kind::Text, "Folder of shared layers"),
         shown("size", Kind::Text, "Size"),
         shown("type", Kind::Words(&["layer", "root-dir"]), "Type"),
         shown("containers", Kind::Text, "Containers"),

@@ -297,7 +297,7 @@ pub(crate) const APPEND: Argument = argument("append", Kind::Presence, "Append t
 
 /// Returns the result as a value.
 pub(crate) const AS_VALUE: Argument =
-    argument("as-value", Kind::Presence, "Give the result as a value");
+    argument("as-value", Kind::Presence, "Return the result as a value");
 
 /// Script code to run for each result.
 pub(crate) const DO: Argument = argument("do", Kind::Text, "Script to run for each result");
@@ -312,18 +312,21 @@ pub(crate) const FILE: Argument = argument("file", Kind::Text, "File to write th
 pub(crate) const FREEZE: Argument = argument(
     "freeze-frame-interval",
     Kind::SPAN,
-    "Time for which a page is shown",
+    "Interval at which the page is refreshed",
 );
 
 /// Interval between results.
-pub(crate) const INTERVAL: Argument = argument("interval", Kind::SPAN, "Time between two results");
+pub(crate) const INTERVAL: Argument = argument("interval", Kind::SPAN, "Interval between results");
 
 /// Properties to show.
 pub(crate) const PROPLIST: Argument = argument("proplist", Kind::Text, "Properties to show");
 
 /// Disables the pager.
-pub(crate) const WITHOUT_PAGING: Argument =
-    argument("without-paging", Kind::Presence, "Do not stop after a page");
+pub(crate) const WITHOUT_PAGING: Argument = argument(
+    "without-paging",
+    Kind::Presence,
+    "Print all without pausing after a page",
+);
 
 /// Arguments of a `monitor` command for settings.
 pub(crate) const MONITORED: &[Argument] = &[

@@ -42,11 +42,15 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("parent", DISK, "Parent disk")
                 .optional()
                 .inert(),
-            Property::new("mount-point-template", Kind::Text, "Folder name")
-                .optional()
-                .inert(),
-            yes("mount-filesystem", "Mounts the file system").inert(),
-            no("mount-read-only", "Mounts the file system for reading only").inert(),
+            Property::new(
+                "mount-point-template",
+                Kind::Text,
+                "Template of the mount point's name",
+            )
+            .optional()
+            .inert(),
+            yes("mount-filesystem", "Mount the file system").inert(),
+            no("mount-read-only", "Mount the file system read-only").inert(),
             no("compress", "Compress").inert(),
             Property::new("partition-number", U32, "Partition number")
                 .optional()
@@ -70,7 +74,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "raid-max-component-size",
                 SIZE,
-                "RAID greatest component size",
+                "Maximum size of a RAID component",
             )
             .optional()
             .inert(),
@@ -176,7 +180,7 @@ pub(crate) static MENU: Menu = Menu {
                 .sensitive()
                 .inert(),
             no("smb-encryption", "SMB encryption").inert(),
-            no("media-sharing", "Serves media").inert(),
+            no("media-sharing", "Share the disk by the media server").inert(),
             Property::new(
                 "media-interface",
                 Kind::Or(&["none"], &Kind::Reference("interface")),
@@ -184,7 +188,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("none")
             .inert(),
-            Property::new("tmpfs-max-size", SIZE, "Tmpfs greatest size").optional(),
+            Property::new("tmpfs-max-size", SIZE, "Maximum size of the tmpfs").optional(),
             Property::new("ramdisk-size", SIZE, "Ramdisk size")
                 .optional()
                 .inert(),
@@ -228,7 +232,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("file-offset", SIZE, "File offset")
                 .optional()
                 .inert(),
-            shown("slot-default", Kind::Text, "Slot default"),
+            shown("slot-default", Kind::Text, "Default slot"),
             shown("fs-label", Kind::Text, "File system label"),
             shown("fs-uuid", Kind::Text, "File system UUID"),
             shown(
@@ -256,7 +260,7 @@ pub(crate) static MENU: Menu = Menu {
             ),
             shown("model", Kind::Text, "Model"),
             shown("serial", Kind::Text, "Serial"),
-            shown("fw-version", Kind::Text, "Fw version"),
+            shown("fw-version", Kind::Text, "Firmware version"),
             shown("size", U32, "Size"),
             shown("free", U32, "Free"),
             shown("total-inodes", U32, "Total inodes"),
@@ -276,28 +280,28 @@ pub(crate) static MENU: Menu = Menu {
             ),
             shown("nvme-tcp-secret", Kind::Text, "NVMe TCP secret"),
             shown("sshfs-local-user", Kind::Text, "SSHFS local user"),
-            shown("io-ops", U32, "I/O ops"),
+            shown("io-ops", U32, "I/O operations"),
             shown("io-errors", U32, "I/O errors"),
-            shown("read-ops", U32, "Read ops"),
-            shown("read-ops-per-second", U32, "Read ops per second"),
+            shown("read-ops", U32, "Read operations"),
+            shown("read-ops-per-second", U32, "Read operations per second"),
             shown("read-bytes", U32, "Read bytes"),
             shown("read-rate", U32, "Read rate"),
             shown("read-merges", U32, "Read merges"),
             shown("read-time", Kind::SPAN, "Read time"),
-            shown("write-ops", U32, "Write ops"),
-            shown("write-ops-per-second", U32, "Write ops per second"),
+            shown("write-ops", U32, "Write operations"),
+            shown("write-ops-per-second", U32, "Write operations per second"),
             shown("write-bytes", U32, "Write bytes"),
             shown("write-rate", U32, "Write rate"),
             shown("write-merges", U32, "Write merges"),
             shown("write-time", Kind::SPAN, "Write time"),
-            shown("in-flight-ops", U32, "In flight ops"),
+            shown("in-flight-ops", U32, "I/O operations in progress"),
             shown("active-time", Kind::SPAN, "Active time"),
             shown("wait-time", Kind::SPAN, "Wait time"),
-            shown("discard-ops", U32, "Discard ops"),
+            shown("discard-ops", U32, "Discard operations"),
             shown("discard-bytes", U32, "Discard bytes"),
             shown("discard-merges", U32, "Discard merges"),
             shown("discard-time", Kind::SPAN, "Discard time"),
-            shown("flush-ops", U32, "Flush ops"),
+            shown("flush-ops", U32, "Flush operations"),
             shown("flush-time", Kind::SPAN, "Flush time"),
             shown("temperature", U32, "Temperature"),
             shown("temperatures", Kind::List(&U32), "Temperatures"),
@@ -321,8 +325,8 @@ pub(crate) static MENU: Menu = Menu {
             shown("percentage-used", U32, "Percentage used"),
             shown("host-read-bytes", U32, "Host read bytes"),
             shown("host-write-bytes", U32, "Host write bytes"),
-            shown("host-read-cmds", U32, "Host read cmds"),
-            shown("host-write-cmds", U32, "Host write cmds"),
+            shown("host-read-cmds", U32, "Read commands of the host"),
+            shown("host-write-cmds", U32, "Write commands of the host"),
             shown("controller-busy-time", Kind::SPAN, "Controller busy time"),
             shown("power-cycles", U32, "Power cycles"),
             shown("power-on-time", Kind::SPAN, "Power on time"),
@@ -425,7 +429,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command("eject", "Prepare disks to be pulled out", &[NUMBERS]),
+        idle_command("eject", "Prepare disks for removal", &[NUMBERS]),
         idle_command(
             "format",
             "Make a file system",
@@ -449,7 +453,11 @@ pub(crate) static MENU: Menu = Menu {
                 ),
                 FREEZE,
                 argument("label", Kind::Text, "Label"),
-                argument("mbr-partition-table", Kind::Bool, "Mbr partition table"),
+                argument(
+                    "mbr-partition-table",
+                    Kind::Bool,
+                    "Use an MBR partition table",
+                ),
                 NUMBERS,
                 WITHOUT_PAGING,
             ],
@@ -457,7 +465,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("monitor-traffic", "Show disk throughput", MONITORED_ITEMS).repeating(),
         idle_command(
             "nvme-discover",
-            "Discover disks of a server",
+            "Discover NVMe disks of a server",
             &[
                 argument("address", Kind::Address(Family::V4), "Address"),
                 AS_VALUE,
@@ -468,8 +476,12 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command("raid-scrub", "Check an array", &[NUMBERS]),
-        idle_command("raid-scrub-cancel", "Stop to check an array", &[NUMBERS]),
+        idle_command("raid-scrub", "Check a RAID array", &[NUMBERS]),
+        idle_command(
+            "raid-scrub-cancel",
+            "Stop the check of a RAID array",
+            &[NUMBERS],
+        ),
         idle_command(
             "repair",
             "Repair the file system",
@@ -512,12 +524,12 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "default-mount-point-template",
             Kind::Text,
-            "Naming of folders",
+            "Default template of mount points",
         )
         .default("[slot]"),
-        no("auto-smb-sharing", "Shares disks by SMB"),
-        Property::new("auto-smb-user", Kind::Text, "Users of shared disks").default("guest"),
-        no("auto-media-sharing", "Serves media of disks"),
+        no("auto-smb-sharing", "Share new disks by SMB"),
+        Property::new("auto-smb-user", Kind::Text, "SMB users of new disks").default("guest"),
+        no("auto-media-sharing", "Share new disks by the media server"),
         Property::new(
             "auto-media-interface",
             Kind::Or(&["none"], &Kind::Reference("interface")),

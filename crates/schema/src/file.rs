@@ -44,10 +44,10 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         "read",
-        "Read a piece of a file",
+        "Read part of a file",
         &[
             argument("file", Kind::Text, "The file"),
-            argument("offset", Kind::COUNTER, "The first byte"),
+            argument("offset", Kind::COUNTER, "Offset of the first byte"),
             argument(
                 "chunk-size",
                 Kind::Number {
@@ -56,7 +56,7 @@ const COMMANDS: &[Command] = &[
                 },
                 "Size in bytes",
             ),
-            argument("as-value", Kind::Presence, "Give the result as a value"),
+            argument("as-value", Kind::Presence, "Return the result as a value"),
         ],
     ),
     on_items("remove", "Remove files"),

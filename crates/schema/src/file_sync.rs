@@ -7,12 +7,12 @@ use crate::fragment::COMMENT_DISABLED;
 use crate::spelling::HOST;
 
 pub(crate) static RSYNC: Menu = Menu {
-    properties: &[&[no("enabled", "Whether copies are served")]],
+    properties: &[&[no("enabled", "Enable the synchronisation server")]],
     effect: Effect::None,
     ..Menu::new(
         "/file/rsync-daemon",
         MenuShape::Settings,
-        "Server of file copies",
+        "Server for file synchronisation",
     )
 };
 
@@ -23,13 +23,13 @@ pub(crate) static SYNC: Menu = Menu {
             Property::new(
                 "mode",
                 Kind::Words(&["upload", "download"]),
-                "Direction of the copy",
+                "Synchronisation mode",
             )
             .required(),
-            text("local-path", "Folder here"),
-            text("remote-path", "Folder there"),
-            text("user", "Name there"),
-            text("password", "Password there").sensitive(),
+            text("local-path", "Local folder"),
+            text("remote-path", "Remote folder"),
+            text("user", "User name at the remote router"),
+            text("password", "Password at the remote router").sensitive(),
             shown("status", Kind::Text, "Status"),
         ],
         COMMENT_DISABLED,

@@ -37,7 +37,7 @@ pub(crate) const ARP: &[Property] = &[
     Property::new(
         "arp-timeout",
         Kind::Or(&["auto"], &Kind::SPAN),
-        "ARP entry timeout after the last answer; auto: as in the IP settings",
+        "ARP entry timeout; auto: as in the IP settings",
     )
     .default("auto"),
 ];
@@ -82,7 +82,7 @@ const LOOP_PROTECT_INTERVAL: Property = Property::new(
 const LOOP_PROTECT_TIME: Property = Property::new(
     "loop-protect-disable-time",
     Kind::SPAN,
-    "Time for which a loop disables the interface; 0: forever",
+    "How long a loop disables the interface; 0: permanently",
 )
 .default("5m");
 
@@ -173,7 +173,12 @@ pub(crate) const fn route(
             "Gateway; several gateways share the load by flow",
         )
         .optional(),
-        Property::new("immediate-gw", Kind::Text, "The gateways after resolution").read_only(),
+        Property::new(
+            "immediate-gw",
+            Kind::Text,
+            "Resolved gateways and interfaces",
+        )
+        .read_only(),
         Property::new("blackhole", Kind::Presence, "Drop packets silently").optional(),
         Property::new(
             "type",
@@ -201,7 +206,7 @@ pub(crate) const ROUTE: &[Property] = &[
     Property::new(
         "distance",
         Kind::Number { min: 1, max: 255 },
-        "The smallest distance wins",
+        "Administrative distance; the smallest wins",
     )
     .default("1"),
     Property::new(

@@ -155,21 +155,21 @@ pub(crate) const MODEM_UPGRADE: &[Argument] = &[
     DO,
     DURATION,
     FILE,
-    argument("firmware-file", Kind::Text, "The file with the firmware"),
+    argument("firmware-file", Kind::Text, "Firmware file"),
     FREEZE,
     INTERVAL,
     NUMBER,
     ONCE,
     PROPLIST,
-    argument("update-channel", Kind::Text, "Channel of versions"),
-    argument("upgrade", Kind::Bool, "Whether installed"),
+    argument("update-channel", Kind::Text, "Update channel"),
+    argument("upgrade", Kind::Bool, "Install the firmware"),
     WITHOUT_PAGING,
 ];
 
 /// Arguments of an AT command for a modem.
 pub(crate) const AT_CHAT: &[Argument] = &[
     NUMBER,
-    argument("input", Kind::Text, "The command for the modem"),
+    argument("input", Kind::Text, "AT command for the modem"),
     argument("wait", Kind::Bool, "Whether to wait for the answer"),
 ];
 
@@ -209,12 +209,7 @@ pub(crate) static MENU: Menu = Menu {
                 ),
                 "Maximum transmission unit of layer 3",
             ),
-            Property::new(
-                "actual-mtu",
-                Kind::COUNTER,
-                "The transmission unit in force",
-            )
-            .read_only(),
+            Property::new("actual-mtu", Kind::COUNTER, "Effective MTU of layer 3").read_only(),
             Property::new(
                 "l2mtu",
                 Kind::Number {
@@ -289,7 +284,7 @@ pub(crate) fn has_a_link(draft: &Draft<'_>, store: &Store) -> Result<(), Reason>
     let kind = below.map(|item| item.menu.path);
     match kind {
         Some("/interface/vrrp" | "/interface/macvlan") => Err(Reason::failure(
-            "interface shares the link of another one itself; name that one",
+            "interface is itself a macvlan; give its parent interface",
         )),
         _ => Ok(()),
     }

@@ -106,8 +106,16 @@ macro_rules! interworking {
         };
         const STATUS: Kind = Kind::Words(&["down", "reserved", "test", "up"]);
         &[
-            list(concat!($start, "3gpp-info"), &Kind::Name, "Mobile networks").optional(),
-            optional_text(concat!($start, "3gpp-info-raw"), "Mobile networks, as sent"),
+            list(
+                concat!($start, "3gpp-info"),
+                &Kind::Name,
+                "Mobile networks (3GPP)",
+            )
+            .optional(),
+            optional_text(
+                concat!($start, "3gpp-info-raw"),
+                "Mobile networks (3GPP), raw",
+            ),
             list(
                 concat!($start, "authentication-types"),
                 &AUTHENTICATION,
@@ -121,15 +129,18 @@ macro_rules! interworking {
             )
             .optional(),
             list(concat!($start, "domain-names"), &Kind::Name, "Domains").optional(),
-            maybe(concat!($start, "esr"), "Emergency services can be reached"),
+            maybe(concat!($start, "esr"), "Emergency services are reachable"),
             optional(
                 concat!($start, "hessid"),
                 Kind::Mac,
                 "Hardware address of the network",
             ),
             maybe(concat!($start, "hotspot20"), "Announce Hotspot 2.0"),
-            maybe(concat!($start, "hotspot20-dgaf"), "Forwards multicast"),
-            maybe(concat!($start, "internet"), "The Internet can be reached"),
+            maybe(
+                concat!($start, "hotspot20-dgaf"),
+                "Downstream group-addressed forwarding",
+            ),
+            maybe(concat!($start, "internet"), "Internet access"),
             optional(
                 concat!($start, "ipv4-availability"),
                 Kind::Words(IPV4),
@@ -143,18 +154,18 @@ macro_rules! interworking {
             optional(
                 concat!($start, "network-type"),
                 Kind::Words(NETWORKS),
-                "Kind of network",
+                "Network type",
             ),
             list(
                 concat!($start, "operational-classes"),
                 &LOAD,
-                "Classes of operation",
+                "Operating classes",
             )
             .optional(),
             list(
                 concat!($start, "operator-names"),
                 &Kind::Name,
-                "Operators with language",
+                "Operator names with language",
             )
             .optional(),
             list(
@@ -163,29 +174,23 @@ macro_rules! interworking {
                 "Realms with EAP methods",
             )
             .optional(),
-            optional_text(concat!($start, "realms-raw"), "Realms, as sent"),
+            optional_text(concat!($start, "realms-raw"), "Realms, raw"),
             list(
                 concat!($start, "roaming-ois"),
                 &Kind::Name,
-                "Roaming partners",
+                "Organization identifiers of roaming partners",
             )
             .optional(),
             maybe(
                 concat!($start, "uesa"),
-                "Emergency services without authentication",
+                "Unauthenticated emergency service access",
             ),
-            optional(
-                concat!($start, "venue"),
-                Kind::Words(VENUES),
-                "Kind of place",
+            optional(concat!($start, "venue"), Kind::Words(VENUES), "Venue type"),
+            list(concat!($start, "venue-names"), &Kind::Name, "Venue names").optional(),
+            maybe(
+                concat!($start, "wan-at-capacity"),
+                "WAN link is at capacity",
             ),
-            list(
-                concat!($start, "venue-names"),
-                &Kind::Name,
-                "Names of the place",
-            )
-            .optional(),
-            maybe(concat!($start, "wan-at-capacity"), "The uplink is full"),
             optional(
                 concat!($start, "wan-downlink"),
                 RATE,

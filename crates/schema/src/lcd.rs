@@ -7,7 +7,7 @@ use crate::fragment::SECOND;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        yes("enabled", "Whether the screen is used"),
+        yes("enabled", "Enable the screen"),
         Property::new(
             "touch-screen",
             Kind::Words(&["disabled", "enabled"]),
@@ -17,14 +17,14 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "backlight-timeout",
             Kind::Or(&["never"], &nanoseconds(30 * SECOND, 7_200 * SECOND)),
-            "Time after which the screen goes dark",
+            "Time after which the backlight is switched off",
         )
         .default("30m"),
         no("read-only-mode", "Whether the screen is read-only"),
         Property::new(
             "time-interval",
             Kind::Words(&["min", "hour", "daily", "weekly"]),
-            "Time of the graphs",
+            "Period of the graphs",
         )
         .default("min"),
         Property::new(
@@ -42,10 +42,10 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("main-menu"),
         Property::new("color-scheme", Kind::Words(&["dark", "light"]), "Colours").default("dark"),
-        no("flip-screen", "Turns the picture over"),
+        no("flip-screen", "Turn the picture upside down"),
     ]],
     commands: &[
-        idle_command("backlight", "Switch the light", &[]),
+        idle_command("backlight", "Switch the backlight", &[]),
         idle_command("show", "Show a screen", &[]),
         idle_command("take-screenshot", "Write the picture to a file", &[]),
     ],
@@ -61,7 +61,7 @@ pub(crate) static PIN: Menu = Menu {
         no("hide-pin-number", "Hide the code while it is typed"),
     ]],
     effect: Effect::None,
-    ..Menu::new("/lcd/pin", MenuShape::Settings, "The screen's code")
+    ..Menu::new("/lcd/pin", MenuShape::Settings, "PIN code of the screen")
 };
 
 pub(crate) static INTERFACES: Menu = Menu {
@@ -71,7 +71,7 @@ pub(crate) static INTERFACES: Menu = Menu {
         Property::new(
             "max-speed",
             Kind::Or(&["auto"], &Kind::Rate),
-            "Greatest speed of the graph",
+            "Maximum rate of the graph",
         )
         .default("auto"),
         DISABLED_SWITCH,
@@ -132,14 +132,14 @@ pub(crate) static SCREEN: Menu = Menu {
 /// Displays at a serial or parallel port.
 pub(crate) static OLDER: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether the screen is used"),
+        no("enabled", "Enable the screen"),
         Property::new("type", Kind::Text, "Size of the screen, such as 24x4").default("24x4"),
         Property::new("contrast", Kind::Number { min: 0, max: 255 }, "Contrast").default("0"),
         Property::new("port", Kind::Text, "Port of the screen").default("parallel"),
     ]],
     effect: Effect::None,
     older: true,
-    ..Menu::new("/system/lcd", MenuShape::Settings, "Version 6: the screen")
+    ..Menu::new("/system/lcd", MenuShape::Settings, "Version 6: LCD")
 };
 
 pub(crate) static OLDER_PAGE: Menu = Menu {

@@ -38,22 +38,18 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "certificate",
                 Kind::Or(&["none"], &Kind::Reference("certificate")),
-                "Own certificate",
+                "Certificate of the switch",
             )
             .default("none"),
             Property::new(
                 "verify-peer",
                 Kind::Words(&["required", "none", "if-cert-present"]),
-                "Checks the controllers' certificates",
+                "Verification of controllers' certificates",
             )
             .default("none"),
             no("isolate-controllers", "Isolate controllers from each other"),
-            shown(
-                "openflow-fast-path-packets",
-                U32,
-                "Openflow fast path packets",
-            ),
-            shown("openflow-fast-path-bytes", U32, "Openflow fast path bytes"),
+            shown("openflow-fast-path-packets", U32, "Packets by FastPath"),
+            shown("openflow-fast-path-bytes", U32, "Bytes by FastPath"),
         ],
         COMMENT_DISABLED,
     ],
@@ -98,7 +94,7 @@ pub(crate) static GROUP: Menu = Menu {
         shown("bytes", U32, "Bytes"),
         shown("packets", U32, "Packets"),
         shown("duration", Kind::SPAN, "Duration"),
-        shown("bucket-stats", Kind::Text, "Bucket stats"),
+        shown("bucket-stats", Kind::Text, "Bucket statistics"),
         shown("group-id", Kind::Text, "Group identifier"),
     ]],
     flags: &[Flag::new('I', "inactive", 1)],

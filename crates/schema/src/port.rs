@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
             "Speed",
         )
         .default("auto"),
-        Property::new("data-bits", Kind::Words(&["7", "8"]), "Bits of data").default("8"),
+        Property::new("data-bits", Kind::Words(&["7", "8"]), "Data bits").default("8"),
         Property::new("parity", Kind::Words(&["none", "odd", "even"]), "Parity").default("none"),
         Property::new("stop-bits", Kind::Words(&["1", "2"]), "Stop bits").default("1"),
         Property::new(
@@ -31,8 +31,8 @@ pub(crate) static MENU: Menu = Menu {
             "Flow control",
         )
         .default("none"),
-        yes("rts", "Sets the line RTS"),
-        yes("dtr", "Sets the line DTR"),
+        yes("rts", "State of the RTS line"),
+        yes("dtr", "State of the DTR line"),
         shown("used-by", Kind::Text, "Used by"),
         shown("device", Kind::Text, "Device"),
         shown("channels", U32, "Channels"),
@@ -58,7 +58,7 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static FIRMWARE: Menu = Menu {
     properties: &[&[
-        Property::new("directory", Kind::Text, "Folder of firmware").default("firmware"),
+        Property::new("directory", Kind::Text, "Folder of the firmware").default("firmware"),
         no("ignore-directip-modem", "Ignore DirectIP modems"),
     ]],
     effect: Effect::None,
@@ -111,6 +111,6 @@ pub(crate) static REMOTE_ACCESS: Menu = Menu {
     ..Menu::new(
         "/port/remote-access",
         MenuShape::List,
-        "Serial ports that are reached by TCP and UDP",
+        "Serial ports accessible over TCP and UDP",
     )
 };

@@ -7,10 +7,10 @@ use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether questions are answered"),
+        no("enabled", "Enable the SNMP agent"),
         text("contact", "Contact person for the router"),
         text("location", "Location of the router"),
-        text("engine-id-suffix", "End of the engine's identifier"),
+        text("engine-id-suffix", "Suffix of the engine ID"),
         Property::new(
             "src-address",
             Kind::Address(Family::Any),
@@ -32,7 +32,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "trap-version",
             Kind::Words(&["1", "2", "3"]),
-            "Version of traps",
+            "SNMP version of traps",
         )
         .default("1"),
         Property::new(
@@ -89,7 +89,7 @@ pub(crate) static COMMUNITY: Menu = Menu {
             Property::new(
                 "addresses",
                 Kind::List(&Kind::Prefix(Family::Any)),
-                "Communities with access",
+                "Networks with access; all if empty",
             )
             .default("::/0"),
             Property::new(
@@ -98,22 +98,22 @@ pub(crate) static COMMUNITY: Menu = Menu {
                 "Required security level",
             )
             .default("none"),
-            yes("read-access", "Whether values may be read"),
-            no("write-access", "Whether values may be written"),
+            yes("read-access", "Allow reading"),
+            no("write-access", "Allow writing"),
             Property::new(
                 "authentication-protocol",
                 Kind::Words(&["MD5", "SHA1"]),
-                "Hash of messages",
+                "Authentication protocol of messages",
             )
             .default("MD5"),
             Property::new(
                 "encryption-protocol",
                 Kind::Words(&["DES", "AES"]),
-                "Encryption of messages",
+                "Encryption protocol of messages",
             )
             .default("DES"),
-            text("authentication-password", "Password of the hash").sensitive(),
-            text("encryption-password", "Password of the encryption").sensitive(),
+            text("authentication-password", "Authentication password").sensitive(),
+            text("encryption-password", "Encryption password").sensitive(),
         ],
         COMMENT_DISABLED,
     ],

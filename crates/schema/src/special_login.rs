@@ -6,7 +6,7 @@ use crate::declare::{DISABLED_SWITCH, U32};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        Property::new("user", Kind::Name, "User that is logged in").required(),
+        Property::new("user", Kind::Name, "User of the login").required(),
         Property::new("port", Kind::Reference("port"), "The serial port").required(),
         Property::new("channel", U32, "The channel of the port").default("0"),
         DISABLED_SWITCH,

@@ -7,11 +7,11 @@ use crate::fragment::SECOND;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether the server is asked"),
-        text("acs-url", "Address of the server"),
-        text("username", "Name at the server"),
-        text("password", "Password at the server").sensitive(),
-        yes("periodic-inform-enabled", "Reports from time to time"),
+        no("enabled", "Enable the TR-069 client"),
+        text("acs-url", "URL of the server (ACS)"),
+        text("username", "User name for the server"),
+        text("password", "Password for the server").sensitive(),
+        yes("periodic-inform-enabled", "Send periodic reports"),
         Property::new(
             "periodic-inform-interval",
             nanoseconds(SECOND, i64::MAX),
@@ -26,14 +26,14 @@ pub(crate) static MENU: Menu = Menu {
             "Port for connection requests of the server",
         )
         .default("7547"),
-        text("provisioning-code", "Code for the server"),
+        text("provisioning-code", "Provisioning code sent to the server"),
         Property::new(
             "client-certificate",
             Kind::Or(&["none"], &Kind::Reference("certificate")),
-            "Own certificate",
+            "Certificate of the client",
         )
         .default("none"),
-        yes("check-certificate", "Checks the server's certificate"),
+        yes("check-certificate", "Verify the server's certificate"),
         shown(
             "status",
             Kind::Words(&[

@@ -31,7 +31,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "password",
                 Kind::Text,
-                "Password; without one the user logs in with a key, or locally",
+                "Password; if empty, the user logs in by key or locally",
             )
             .optional()
             .sealed(),

@@ -24,7 +24,7 @@ const ATTRIBUTES: Kind = Kind::List(&Kind::Spelled(&Spelling {
 }));
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether questions are answered"),
+        no("enabled", "Enable the RADIUS server"),
         Property::new("authentication-port", PORT, "Port for authentication").default("1812"),
         Property::new("accounting-port", PORT, "Port for accounting").default("1813"),
         Property::new(
@@ -39,7 +39,7 @@ pub(crate) static MENU: Menu = Menu {
             "Certificate for RADIUS over TLS",
         )
         .default("none"),
-        no("use-profiles", "Whether users need a plan"),
+        no("use-profiles", "Require a profile for each user"),
         Property::new(
             "require-message-auth",
             Kind::Words(&["no", "yes-access-request"]),
@@ -91,11 +91,11 @@ pub(crate) static ADVANCED: Menu = Menu {
         text("web-private-username", "Web private username"),
         text("web-private-password", "Web private password").sensitive(),
         no("paypal-allow", "Allow payment by PayPal"),
-        no("paypal-use-sandbox", "Paypal use sandbox"),
-        text("paypal-user", "Paypal user"),
-        text("paypal-password", "Paypal password").sensitive(),
-        text("paypal-signature", "Paypal signature").sensitive(),
-        Property::new("paypal-currency", Kind::Text, "Paypal currency").default("USD"),
+        no("paypal-use-sandbox", "Use the PayPal sandbox"),
+        text("paypal-user", "PayPal user"),
+        text("paypal-password", "PayPal password").sensitive(),
+        text("paypal-signature", "PayPal signature").sensitive(),
+        Property::new("paypal-currency", Kind::Text, "PayPal currency").default("USD"),
     ]],
     effect: Effect::None,
     ..Menu::new(
@@ -151,7 +151,7 @@ pub(crate) static DATABASE: Menu = Menu {
         shown(
             "found-legacy-db-path",
             Kind::Text,
-            "Found legacy database path",
+            "Path of the legacy database found",
         ),
         shown("db-size", U32, "Database size"),
         shown("free-disk-space", U32, "Free disk space"),
@@ -159,21 +159,21 @@ pub(crate) static DATABASE: Menu = Menu {
     commands: &[
         idle_command(
             "load",
-            "Read a copy",
+            "Load a copy of the database",
             &[argument("name", Kind::Text, "Name")],
         ),
         idle_command(
             "migrate-legacy-db",
-            "Take over the data of an older version",
+            "Migrate the database of an older version",
             &[
                 argument("database-path", Kind::Text, "Database path"),
                 argument("overwrite", Kind::Bool, "Overwrite"),
             ],
         ),
-        idle_command("optimize-db", "Make the data smaller", &[]),
+        idle_command("optimize-db", "Compact the database", &[]),
         idle_command(
             "save",
-            "Write a copy",
+            "Save a copy of the database",
             &[
                 argument("name", Kind::Text, "Name"),
                 argument("overwrite", Kind::Bool, "Overwrite"),
@@ -200,7 +200,8 @@ pub(crate) static ROUTER: Menu = Menu {
             )
             .default("udp"),
             text("shared-secret", "Secret shared with the router").sensitive(),
-            Property::new("coa-port", PORT, "Port for changes of sessions").default("3799"),
+            Property::new("coa-port", PORT, "Port for Change of Authorization (CoA)")
+                .default("3799"),
         ],
         COMMENT_DISABLED,
     ],
@@ -353,7 +354,7 @@ pub(crate) static USER_MENU: Menu = Menu {
             Property::new(
                 "shared-users",
                 Kind::Or(&["unlimited"], &between(1, 65_535)),
-                "Devices at once",
+                "Maximum number of concurrent sessions",
             )
             .default("1"),
             Property::new(
@@ -378,7 +379,7 @@ pub(crate) static USER_MENU: Menu = Menu {
     commands: &[
         idle_command(
             "add-batch-users",
-            "Make many users",
+            "Add a batch of users",
             &[
                 argument("caller-id", Kind::Text, "Caller identifier"),
                 argument("comment", Kind::COMMENT, "Comment"),
@@ -412,7 +413,7 @@ pub(crate) static USER_MENU: Menu = Menu {
         ),
         idle_command(
             "generate-voucher",
-            "Write vouchers",
+            "Generate vouchers",
             &[
                 NUMBERS,
                 argument("voucher-template", Kind::Text, "Voucher template"),

@@ -79,7 +79,7 @@ macro_rules! channel {
             optional(
                 concat!($start, "secondary-frequency"),
                 SECONDARY,
-                "Of a split channel",
+                "Secondary frequencies of an 80+80 MHz channel",
             ),
             optional(
                 concat!($start, "width"),
@@ -103,7 +103,7 @@ macro_rules! channel {
             ),
             maybe(
                 concat!($start, "deprioritize-unii-3-4"),
-                "Deprioritize those channels",
+                "Deprioritize channels of U-NII-3 and U-NII-4",
             ),
             maybe(
                 concat!($start, "preamble-puncturing"),
@@ -155,20 +155,20 @@ macro_rules! security {
                 "Passphrase of the network",
             )
             .sensitive(),
-            maybe(concat!($start, "beacon-protection"), "Signs beacons"),
+            maybe(concat!($start, "beacon-protection"), "Sign beacons"),
             optional_text(
                 concat!($start, "connect-group"),
-                "Group of networks in which a client has one connection only",
+                "Group of networks that allow one connection per client",
             ),
             optional(
                 concat!($start, "connect-priority"),
                 PRIORITY,
-                "Holder of the client's keys",
+                "Priority for taking over a client's connection",
             ),
             list(
                 concat!($start, "dh-groups"),
                 &GROUPS,
-                "Groups of key exchange",
+                "Diffie-Hellman groups for SAE and OWE",
             )
             .optional(),
             maybe(
@@ -186,14 +186,14 @@ macro_rules! security {
             optional(
                 concat!($start, "eap-certificate-mode"),
                 CERTIFICATES,
-                "Check of certificates",
+                "TLS certificate verification mode",
             ),
             list(concat!($start, "eap-methods"), &METHODS, "EAP methods").optional(),
             optional_text(concat!($start, "eap-password"), "Password of EAP").sensitive(),
             optional(
                 concat!($start, "eap-tls-certificate"),
                 CERTIFICATE,
-                "Certificate of EAP",
+                "TLS certificate for EAP",
             ),
             optional_text(concat!($start, "eap-username"), "User name of EAP"),
             list(
@@ -202,7 +202,7 @@ macro_rules! security {
                 "Ciphers for unicast",
             )
             .optional(),
-            maybe(concat!($start, "ft"), "Clients move fast (IEEE 802.11r)"),
+            maybe(concat!($start, "ft"), "Fast transition (IEEE 802.11r)"),
             optional(
                 concat!($start, "ft-mobility-domain"),
                 Kind::Hex { max: 0xffff },
@@ -215,7 +215,7 @@ macro_rules! security {
             ),
             maybe(
                 concat!($start, "ft-over-ds"),
-                "Use fast transition over the wired network",
+                "Fast transition over the wired network",
             ),
             maybe(
                 concat!($start, "ft-preserve-vlanid"),
@@ -234,41 +234,41 @@ macro_rules! security {
             optional(
                 concat!($start, "group-encryption"),
                 Kind::Words(CIPHERS),
-                "Cipher for many",
+                "Cipher for broadcast and multicast frames",
             ),
             optional(
                 concat!($start, "group-key-update"),
                 seconds(30, 4_294_967_295),
-                "Change of keys",
+                "Interval of group key changes",
             ),
             optional(
                 concat!($start, "management-encryption"),
                 MANAGEMENT,
-                "Cipher of management",
+                "Cipher for management frames",
             ),
             optional(
                 concat!($start, "management-protection"),
                 PROTECTION,
-                "Protects management",
+                "Management frame protection mode",
             ),
             optional_text(
                 concat!($start, "multi-passphrase-group"),
-                "Passphrases of a group",
+                "Group of passphrases",
             ),
             optional(
                 concat!($start, "owe-transition-interface"),
                 TRANSITION,
-                "The open network",
+                "Open interface of OWE transition mode",
             ),
             optional(
                 concat!($start, "sae-anti-clogging-threshold"),
                 HOST_LIMIT,
-                "Handshakes at a time",
+                "Concurrent SAE handshakes that activate anti-clogging",
             ),
             optional(
                 concat!($start, "sae-max-failure-rate"),
                 HOST_LIMIT,
-                "Failures a minute",
+                "Maximum number of SAE failures per minute",
             ),
             optional(
                 concat!($start, "sae-pwe"),
@@ -324,25 +324,29 @@ macro_rules! configuration {
             optional(
                 concat!($start, "distance"),
                 between(0, 1_000),
-                "The farthest host, in km",
+                "Maximum distance of clients in km",
             ),
             optional(
                 concat!($start, "dtim-period"),
                 between(1, 255),
-                "Beacons between multicasts",
+                "DTIM period in beacons",
             ),
             maybe(concat!($start, "hide-ssid"), "Hide the network name"),
             optional(
                 concat!($start, "hw-protection-mode"),
                 PROTECTION,
-                "Protection of frames",
+                "Frame protection mode (RTS/CTS)",
             ),
             optional(
                 concat!($start, "installation"),
                 Kind::Words(&["any", "indoor", "outdoor"]),
                 "Location of the antenna",
             ),
-            optional(concat!($start, "manager"), MANAGERS, "Manager of the radio"),
+            optional(
+                concat!($start, "manager"),
+                MANAGERS,
+                "CAPsMAN management of the radio",
+            ),
             optional(
                 concat!($start, "max-clients"),
                 between(0, 65_535),
@@ -351,7 +355,7 @@ macro_rules! configuration {
             optional(
                 concat!($start, "multicast-enhance"),
                 Kind::Words(&["disabled", "enabled"]),
-                "Multicast as unicast",
+                "Multicast to unicast conversion",
             ),
             optional(
                 concat!($start, "qos-classifier"),
@@ -360,7 +364,7 @@ macro_rules! configuration {
             ),
             maybe(
                 concat!($start, "station-roaming"),
-                "Looks for better access points",
+                "Roam to better access points",
             ),
             list(
                 concat!($start, "tx-chains"),
@@ -392,12 +396,12 @@ macro_rules! datapath {
             optional(
                 concat!($start, "bridge-cost"),
                 between(1, 200_000_000),
-                "Path cost there",
+                "Path cost of the bridge port",
             ),
             optional(
                 concat!($start, "bridge-horizon"),
                 Kind::Or(&["none"], &U32),
-                "Horizon there",
+                "Horizon of the bridge port",
             ),
             maybe(
                 concat!($start, "client-isolation"),
@@ -431,8 +435,14 @@ macro_rules! aaa {
         use crate::declare::{optional, optional_text};
         const TIME: Kind = Kind::Or(&["disabled"], &Kind::SPAN);
         &[
-            optional_text(concat!($start, "called-format"), "Name of the access point"),
-            optional_text(concat!($start, "calling-format"), "Name of the client"),
+            optional_text(
+                concat!($start, "called-format"),
+                "Format of the Called-Station-Id sent to RADIUS",
+            ),
+            optional_text(
+                concat!($start, "calling-format"),
+                "Format of the Calling-Station-Id sent to RADIUS",
+            ),
             optional(
                 concat!($start, "interim-update"),
                 TIME,
@@ -443,7 +453,10 @@ macro_rules! aaa {
                 TIME,
                 "Lifetime of cached answers",
             ),
-            optional_text(concat!($start, "nas-identifier"), "Name of this device"),
+            optional_text(
+                concat!($start, "nas-identifier"),
+                "NAS identifier sent to RADIUS",
+            ),
             optional_text(concat!($start, "password-format"), "Format of passwords"),
             optional_text(concat!($start, "username-format"), "Format of user names"),
         ]
@@ -459,15 +472,18 @@ macro_rules! steering {
         &[
             maybe(
                 concat!($start, "2g-probe-delay"),
-                "Answers later at 2.4 GHz",
+                "Delay answers to probes at 2.4 GHz",
             ),
             list(
                 concat!($start, "neighbor-group"),
                 &Kind::Name,
-                "Access points around",
+                "Group of neighbouring access points",
             )
             .optional(),
-            maybe(concat!($start, "rrm"), "Measures (IEEE 802.11k)"),
+            maybe(
+                concat!($start, "rrm"),
+                "Radio resource measurement (IEEE 802.11k)",
+            ),
             optional(
                 concat!($start, "transition-request-count"),
                 between(0, 255),
@@ -475,13 +491,13 @@ macro_rules! steering {
             ),
             span(
                 concat!($start, "transition-request-period"),
-                "Time between them",
+                "Interval of transition requests",
             )
             .optional(),
             optional(
                 concat!($start, "transition-threshold"),
                 between(-127, 0),
-                "Signal in dBm",
+                "Signal strength in dBm below which a client is asked to roam",
             ),
             span(
                 concat!($start, "transition-threshold-time"),
@@ -491,7 +507,7 @@ macro_rules! steering {
             optional(
                 concat!($start, "transition-time"),
                 between(0, 4_294_967_295),
-                "Seconds to go",
+                "Time for the client to roam in seconds",
             ),
             maybe(concat!($start, "wnm"), "Ask clients to roam (IEEE 802.11v)"),
         ]

@@ -54,7 +54,7 @@ pub(crate) static INTERFACE: Menu = Menu {
             Property::new(
                 "arp-timeout",
                 Kind::Or(&["auto"], &Kind::SPAN),
-                "Time for which a neighbour is remembered",
+                "ARP entry timeout",
             )
             .default("auto"),
             yes(
@@ -67,8 +67,11 @@ pub(crate) static INTERFACE: Menu = Menu {
                 "allow-managed",
                 "Accept addresses and routes of the controller",
             ),
-            no("allow-global", "Accept public addresses and routes"),
-            no("allow-default", "Accept a default route"),
+            no(
+                "allow-global",
+                "Accept public addresses and routes of the controller",
+            ),
+            no("allow-default", "Accept a default route of the controller"),
             Property::new("mac-address", Kind::Mac, "Hardware address").optional(),
             shown("mtu", U32, "Mtu"),
             shown("bridge", Kind::Bool, "Bridge"),
@@ -96,7 +99,7 @@ pub(crate) static INTERFACE: Menu = Menu {
 pub(crate) static PEER: Menu = Menu {
     properties: &[&[
         shown("instance", Kind::Text, "Instance"),
-        shown("zt-address", Kind::Text, "Zt address"),
+        shown("zt-address", Kind::Text, "ZeroTier address"),
         shown("bonded", Kind::Bool, "Bonded"),
         shown("latency", Kind::SPAN, "Latency"),
         shown("role", Kind::Text, "Role"),
@@ -105,7 +108,7 @@ pub(crate) static PEER: Menu = Menu {
     flags: &[Flag::new('B', "bonded", 1)],
     columns: &["instance", "zt-address", "latency", "role", "path"],
     effect: Effect::None,
-    ..Menu::new("/zerotier/peer", MenuShape::Rows, "Other machines")
+    ..Menu::new("/zerotier/peer", MenuShape::Rows, "ZeroTier peers")
 };
 
 pub(crate) static CONTROLLER: Menu = Menu {
@@ -114,9 +117,10 @@ pub(crate) static CONTROLLER: Menu = Menu {
             Property::new("instance", INSTANCE, "The instance").required(),
             Property::new("name", Kind::Name, "Name of the network").required(),
             Property::new("network", Kind::Text, "Identifier of the network").optional(),
-            yes("private", "Whether members need to be let in"),
-            yes("broadcast", "Whether broadcast is passed on"),
-            Property::new("mtu", between(1_280, 10_000), "Greatest packet").default("2800"),
+            yes("private", "Members need authorization"),
+            yes("broadcast", "Forward broadcasts"),
+            Property::new("mtu", between(1_280, 10_000), "Maximum transmission unit")
+                .default("2800"),
             Property::new(
                 "multicast-limit",
                 U32,
@@ -165,7 +169,7 @@ pub(crate) static MEMBER: Menu = Menu {
             .required(),
             Property::new("zt-address", Kind::Digits, "Address of the member").required(),
             no("authorized", "Whether the member is authorized"),
-            no("bridge", "Whether the member may bridge"),
+            no("bridge", "Allow the member to bridge"),
             Property::new(
                 "ip-address",
                 Kind::List(&Kind::Address(Family::Any)),

@@ -13,13 +13,17 @@ pub(crate) static MENU: Menu = Menu {
         shown(
             "master-interface",
             Kind::Text,
-            "The radio of a virtual interface",
+            "Physical interface of a virtual interface",
         ),
         shown("configuration.mode", Kind::Text, "Mode of the radio"),
         shown("configuration.ssid", Kind::Text, "Name of the network"),
         shown("channel.frequency", Kind::Text, "Frequency in MHz"),
         shown("channel.band", Kind::Text, "Band and standards"),
-        shown("datapath.bridge", Kind::Text, "Bridge of clients"),
+        shown(
+            "datapath.bridge",
+            Kind::Text,
+            "Bridge to which the interface is added",
+        ),
         shown(
             "security.authentication-types",
             Kind::Text,

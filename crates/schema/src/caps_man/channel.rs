@@ -17,5 +17,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have such name",
     }],
-    ..idle_list("/caps-man/channel", "channels of other devices' radios")
+    ..idle_list("/caps-man/channel", "Channel profiles for CAPs")
 };

@@ -38,5 +38,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have such name",
     }],
-    ..idle_list("/caps-man/datapath", "where frames of their clients go")
+    ..idle_list("/caps-man/datapath", "Datapath profiles for CAPs")
 };

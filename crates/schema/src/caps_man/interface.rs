@@ -31,10 +31,15 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "master-interface",
                 MASTER,
-                "The radio of a virtual interface",
+                "Physical interface of a virtual interface",
             )
             .default("none"),
-            reference("configuration", "capsman-configuration", "The network").optional(),
+            reference(
+                "configuration",
+                "capsman-configuration",
+                "Configuration profile",
+            )
+            .optional(),
         ],
         CONFIGURATION,
         PROFILES,
@@ -59,8 +64,8 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command("hw-info", "Show radio information"),
         idle_command("possible-channels", "Show channels of radios"),
-        idle_command("reselect-channel", "Look for better channels"),
-        idle_command("scan", "Show networks around"),
+        idle_command("reselect-channel", "Select channels again"),
+        idle_command("scan", "Scan for networks"),
     ],
     ..idle_interfaces("/caps-man/interface", "cap", "Interfaces of CAP radios")
 };

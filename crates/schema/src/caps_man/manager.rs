@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether CAPsMAN is enabled"),
         Property::new("certificate", CERTIFICATE, "Certificate of this device").default("none"),
-        Property::new("ca-certificate", CERTIFICATE, "Authority of certificates").default("none"),
+        Property::new("ca-certificate", CERTIFICATE, "Certificate authority").default("none"),
         text("package-path", "Folder of packages"),
         words(
             "upgrade-policy",

@@ -20,22 +20,33 @@ pub(crate) static MENU: Menu = Menu {
         &[
             mac("radio-mac", "Hardware address of the radio").default("00:00:00:00:00:00"),
             list("hw-supported-modes", &MODES, "Supported modes").default(""),
-            text("identity-regexp", "Names of devices"),
-            text("common-name-regexp", "Names in certificates"),
+            text(
+                "identity-regexp",
+                "Regular expression for the identity of the CAP",
+            ),
+            text(
+                "common-name-regexp",
+                "Regular expression for the common name of the certificate",
+            ),
             list(
                 "ip-address-ranges",
                 &Kind::Addresses(Family::V4),
-                "Addresses of devices",
+                "Address ranges of the CAPs",
             )
             .default(""),
             words("action", ACTIONS, "Action").default("none"),
             optional(
                 "master-configuration",
                 CONFIGURATION,
-                "Network of the radio",
+                "Configuration profile of the radio",
             ),
-            list("slave-configurations", &CONFIGURATION, "Further networks").default(""),
-            words("name-format", NAMES, "Names of interfaces").default("cap"),
+            list(
+                "slave-configurations",
+                &CONFIGURATION,
+                "Configuration profiles of virtual interfaces",
+            )
+            .default(""),
+            words("name-format", NAMES, "Format of interface names").default("cap"),
             Property::new("name-prefix", Kind::Text, "Prefix of interface names").default(""),
         ],
         COMMENT_DISABLED,

@@ -10,8 +10,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("radio-mac", Kind::Mac, "Hardware address of the radio"),
         shown("interface", Kind::Text, "Interface of the radio"),
-        shown("remote-cap-name", Kind::Text, "The device"),
-        shown("remote-cap-identity", Kind::Text, "Name of the device"),
+        shown("remote-cap-name", Kind::Text, "Name of the CAP"),
+        shown("remote-cap-identity", Kind::Text, "Identity of the CAP"),
     ]],
     flags: &[Flag::new('L', "local", 0), Flag::new('P', "provisioned", 1)],
     columns: &[
@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     commands: &[
         idle_command("hw-info", "Show radio information"),
-        idle_command("provision", "Configure radios"),
+        idle_command("provision", "Provision radios"),
     ],
     ..idle_rows("/caps-man/radio", "Radios of CAPs")
 };

@@ -17,5 +17,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have such name",
     }],
-    ..idle_list("/caps-man/rates", "rates of other devices' radios")
+    ..idle_list("/caps-man/rates", "Rate profiles for CAPs")
 };

@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("tx-rate", Kind::Text, "Transmit rate"),
         shown("rx-rate", Kind::Text, "Receive rate"),
         shown("rx-signal", Kind::Text, "Signal in dBm"),
-        shown("comment", Kind::Text, "Short description of it"),
+        shown("comment", Kind::Text, "Short description of the client"),
     ]],
     columns: &["interface", "ssid", "mac-address", "uptime", "rx-signal"],
     ..idle_rows("/caps-man/registration-table", "Connected wireless clients")

@@ -17,5 +17,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have such name",
     }],
-    ..idle_list("/caps-man/security", "how their networks keep others out")
+    ..idle_list("/caps-man/security", "Security profiles for CAPs")
 };

@@ -10,14 +10,14 @@ use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether the server runs"),
+        no("enabled", "Enable the Dude server"),
         Property::new("data-directory", Kind::Text, "Folder of the data").default("dude"),
         shown("status", Kind::Text, "Status"),
     ]],
     commands: &[
         idle_command(
             "export-db",
-            "Write a copy",
+            "Export the database",
             &[
                 APPEND,
                 AS_VALUE,
@@ -34,7 +34,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command(
             "import-db",
-            "Read a copy",
+            "Import a database",
             &[
                 APPEND,
                 AS_VALUE,
@@ -49,7 +49,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command("vacuum-db", "Make the data smaller", MONITORED),
+        idle_command("vacuum-db", "Compact the database", MONITORED),
     ],
     effect: Effect::None,
     ..Menu::new("/dude", MenuShape::Settings, "The Dude server")

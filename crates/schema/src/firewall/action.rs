@@ -86,7 +86,7 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
             Kind::Bool,
             "Whether later rules see the packet too",
         ),
-        optional("sniff-id", crate::declare::U32, "Number of the case"),
+        optional("sniff-id", crate::declare::U32, "CALEA case identifier"),
         optional(
             "sniff-target",
             Kind::Address(Family::V4),
@@ -95,7 +95,7 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
         optional(
             "sniff-target-port",
             PORT,
-            "The port that copies of packets go to",
+            "UDP port to which copies of packets are sent",
         ),
     ]
 }

@@ -84,7 +84,7 @@ const fn connection_limit(bits: &'static Kind) -> Property {
     optional(
         "connection-limit",
         *bits,
-        "Number of connections of a network: count,length of prefix",
+        "Connections per network: count,prefix length",
     )
 }
 
@@ -131,15 +131,19 @@ const CONNECTION: &[Property] = &[
     optional(
         "connection-type",
         HELPERS,
-        "The helper that expected the connection",
+        "Connection tracking helper of the connection",
     )
     .inert_for(has_no_helper),
     optional(
         "connection-bytes",
         BYTES,
-        "Bytes of the connection so far; 0 at the end is no bound",
+        "Bytes of the connection: from-to; to 0: no upper bound",
     ),
-    optional("connection-rate", RATES, "Bits a second of the connection"),
+    optional(
+        "connection-rate",
+        RATES,
+        "Rate of the connection in bits per second",
+    ),
 ];
 
 /// Connection helpers that are accepted but not implemented: a rule with one never matches.
@@ -228,7 +232,7 @@ pub(crate) const PACKET: &[Property] = &[
         between(1, 99),
         "Matches this percentage of packets",
     ),
-    optional("nth", NTH, "Matches every n-th packet: every,packet"),
+    optional("nth", NTH, "Matches one of every n packets: every,packet"),
     optional("tcp-mss", LENGTHS, "TCP maximum segment size"),
     optional(
         "per-connection-classifier",
@@ -279,7 +283,7 @@ pub(crate) const V4: &[Property] = &[
                 between(0, 65_535),
             ],
         ),
-        "Detects port scans: weight,delay,weight of low ports,weight of high ports",
+        "Port scan: weight,delay,low port weight,high port weight",
     ),
     optional(
         "ipv4-options",
@@ -296,7 +300,7 @@ pub(crate) const V4: &[Property] = &[
             "strict-source-routing",
             "timestamp",
         ]),
-        "Options of the IPv4 header",
+        "IPv4 options of the packet",
     ),
 ];
 
@@ -321,7 +325,7 @@ const DEEP: &[Property] = &[
     optional(
         "layer7-protocol",
         Kind::Not(&Kind::Reference("layer7-protocol")),
-        "Pattern within the stream",
+        "Layer 7 pattern of the connection",
     ),
     optional(
         "realm",
@@ -355,6 +359,6 @@ pub(crate) const P2P: &[Property] = &[optional(
         "warez",
         "winmx",
     ]),
-    "File sharing programs of the past; never matches",
+    "Peer-to-peer protocol; never matches",
 )
 .inert()];

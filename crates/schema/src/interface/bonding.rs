@@ -41,8 +41,8 @@ pub(crate) static MENU: Menu = Menu {
             span("arp-interval", "Interval of ARP requests").default("100ms"),
             list("arp-ip-targets", &Kind::Address(Family::V4), "ARP targets").default(""),
             span("mii-interval", "Interval of link checks").default("100ms"),
-            span("down-delay", "Delay before a port is taken out").default("0s"),
-            span("up-delay", "Delay before a port is used").default("0s"),
+            span("down-delay", "Delay before a failed port is disabled").default("0s"),
+            span("up-delay", "Delay before a recovered port is enabled").default("0s"),
             words("lacp-rate", &["1sec", "30secs"], "LACP rate").default("30secs"),
             words("lacp-mode", &["active", "passive"], "LACP mode").default("active"),
             mac("lacp-system-id", "System identity of LACP").optional(),
@@ -68,7 +68,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("layer-2"),
             mac("forced-mac-address", "Configured MAC address").optional(),
-            number("mlag-id", 0, 255, "Number in an MLAG pair")
+            number("mlag-id", 0, 255, "MLAG identifier of the bond")
                 .optional()
                 .inert(),
         ],

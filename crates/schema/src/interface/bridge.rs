@@ -85,7 +85,7 @@ const PROTOCOLS: &[Property] = &[
     words("port-cost-mode", &["long", "short"], "Path cost mode").default("long"),
     no(
         "forward-reserved-addresses",
-        "Forwards frames to 01:80:C2:00:00:0X",
+        "Forward frames to 01:80:C2:00:00:0X",
     ),
     Property::new(
         "max-learned-entries",
@@ -102,7 +102,7 @@ const PROTOCOLS: &[Property] = &[
 ];
 
 const VLAN: &[Property] = &[
-    no("vlan-filtering", "Forwards by the VLAN table"),
+    no("vlan-filtering", "Filter frames by the VLAN table"),
     words(
         "ether-type",
         &["0x8100", "0x88a8", "0x9100"],
@@ -124,33 +124,25 @@ const VLAN: &[Property] = &[
     .default("admit-all"),
     yes(
         "ingress-filtering",
-        "Checks whether the bridge is a member of a frame's VLAN",
+        "Drop frames of VLANs that the bridge is not a member of",
     ),
-    no("mvrp", "Registers VLANs by MVRP").inert(),
+    no("mvrp", "Register VLANs by MVRP").inert(),
 ];
 
 const SNOOPING: &[Property] = &[
     no("dhcp-snooping", "Accept DHCP servers only on trusted ports"),
     no(
         "add-dhcp-option82",
-        "Adds the port to DHCP requests (RFC 3046)",
+        "Add the port to DHCP requests (option 82, RFC 3046)",
     ),
-    text("dhcp-agent-circuit-id", "Circuit of option 82"),
-    text("dhcp-agent-remote-id", "Remote identity of option 82"),
+    text("dhcp-agent-circuit-id", "Circuit ID of option 82"),
+    text("dhcp-agent-remote-id", "Remote ID of option 82"),
     no(
         "dhcpv6-snooping",
         "Accept DHCPv6 servers only on trusted ports",
     ),
-    text(
-        "dhcpv6-agent-circuit-id",
-        "Interface identity of DHCPv6 relaying",
-    )
-    .inert(),
-    text(
-        "dhcpv6-agent-remote-id",
-        "Remote identity of DHCPv6 relaying",
-    )
-    .inert(),
+    text("dhcpv6-agent-circuit-id", "Interface ID of DHCPv6 relaying").inert(),
+    text("dhcpv6-agent-remote-id", "Remote ID of DHCPv6 relaying").inert(),
     no(
         "ra-guard",
         "Accept router advertisements only on trusted ports",
@@ -160,27 +152,27 @@ const SNOOPING: &[Property] = &[
     words(
         "multicast-router",
         MULTICAST_ROUTER,
-        "Whether the bridge counts as a router",
+        "Multicast router state of the bridge",
     )
     .default("temporary-query")
     .inert(),
-    no("multicast-querier", "Sends membership queries"),
+    no("multicast-querier", "Send membership queries"),
     no(
         "querier-uses-bridge-address",
-        "Queries have the bridge's own address",
+        "Send queries from the bridge's own address",
     ),
     number(
         "last-member-query-count",
         0,
         4_294_967_295,
-        "Queries after a leave",
+        "Number of queries after a leave message",
     )
     .default("2"),
     within(
         "last-member-interval",
         1_000,
         LONGEST,
-        "Time between queries after a leave",
+        "Time between queries after a leave message",
     )
     .default("1s"),
     within("membership-interval", 1_000, LONGEST, "Membership interval").default("4m20s"),
@@ -190,21 +182,21 @@ const SNOOPING: &[Property] = &[
         "query-response-interval",
         1_000,
         LONGEST,
-        "Time to answer a query",
+        "Maximum response time of queries",
     )
     .default("10s"),
     number(
         "startup-query-count",
         0,
         4_294_967_295,
-        "Queries at the beginning",
+        "Number of queries after the start",
     )
     .default("2"),
     within(
         "startup-query-interval",
         1_000,
         LONGEST,
-        "Time between queries at the beginning",
+        "Time between queries after the start",
     )
     .default("31s250ms"),
     Property::new(
@@ -239,11 +231,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         NAME,
         &[
-            shown(
-                "actual-mtu",
-                Kind::COUNTER,
-                "The transmission unit in force",
-            ),
+            shown("actual-mtu", Kind::COUNTER, "Effective MTU of layer 3"),
             shown(
                 "l2mtu",
                 Kind::COUNTER,

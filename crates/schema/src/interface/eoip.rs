@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             "tunnel-id",
             0,
             65_535,
-            "Number of the tunnel, the same at both ends",
+            "Tunnel identifier; equal at both ends",
         )
         .default("0")],
         OUTER,

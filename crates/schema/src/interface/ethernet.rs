@@ -129,27 +129,35 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "disable-running-check",
                 Kind::Bool,
-                "Consider the interface running whatever the link's state",
+                "Consider the interface running at all times",
             )
             .default("yes"),
             Property::new(
                 "auto-negotiation",
                 Kind::Bool,
-                "Agrees on speed and duplex with the peer",
+                "Negotiate speed and duplex with the link partner",
             )
             .default("yes"),
             Property::new(
                 "advertise",
                 Kind::List(&Kind::Words(MODES)),
-                "Modes to offer to the peer",
+                "Modes advertised to the link partner",
             ),
-            Property::new("speed", Kind::Words(MODES), "Mode without auto-negotiation"),
-            Property::new("tx-flow-control", FLOW_CONTROL, "Sends pause frames")
+            Property::new(
+                "speed",
+                Kind::Words(MODES),
+                "Speed and duplex without auto-negotiation",
+            ),
+            Property::new("tx-flow-control", FLOW_CONTROL, "Send pause frames")
                 .default("off")
                 .inert_for(is_auto),
-            Property::new("rx-flow-control", FLOW_CONTROL, "Obeys pause frames")
-                .default("off")
-                .inert_for(is_auto),
+            Property::new(
+                "rx-flow-control",
+                FLOW_CONTROL,
+                "Obey received pause frames",
+            )
+            .default("off")
+            .inert_for(is_auto),
             Property::new(
                 "fec-mode",
                 Kind::Words(&["auto", "fec74", "fec91", "off"]),
@@ -168,7 +176,12 @@ pub(crate) static MENU: Menu = Menu {
                 "Active connector",
             )
             .inert(),
-            Property::new("mdix-enable", Kind::Bool, "Finds out about crossed cables").inert(),
+            Property::new(
+                "mdix-enable",
+                Kind::Bool,
+                "Detect crossover cables automatically",
+            )
+            .inert(),
             Property::new(
                 "master-port",
                 Kind::Or(&["none"], &Kind::Reference("interface")),
@@ -186,19 +199,19 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "sfp-rate-select",
                 Kind::Words(&["high", "low"]),
-                "Rate select pin of the module",
+                "Rate select pin of the SFP module",
             )
             .inert(),
             Property::new(
                 "sfp-ignore-rx-los",
                 Kind::Bool,
-                "Ignores the module's loss of signal",
+                "Ignore the SFP module's loss of signal",
             )
             .inert(),
             Property::new(
                 "sfp-shutdown-temperature",
                 crate::spelling::DEGREES,
-                "Shutdown temperature of the module",
+                "Shutdown temperature of the SFP module",
             )
             .inert(),
         ],
@@ -249,7 +262,7 @@ pub(crate) static MENU: Menu = Menu {
         RESET_COUNTERS,
         Command {
             name: "reset-mac-address",
-            help: "Give ports their own hardware address again",
+            help: "Restore the original MAC addresses of ports",
             arguments: &[NUMBERS],
             effect: Effect::Full,
             repeats: false,

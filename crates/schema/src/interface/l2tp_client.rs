@@ -27,25 +27,20 @@ pub(crate) static MENU: Menu = Menu {
         &[
             profile("profile", "default-encryption"),
             keepalive("60"),
-            no("use-ipsec", "Encrypts the tunnel with IPsec"),
+            no("use-ipsec", "Encrypt the tunnel with IPsec"),
             secret("ipsec-secret", "IPsec secret"),
-            no("allow-fast-path", "Allows FastPath"),
+            no("allow-fast-path", "Allow FastPath"),
         ],
         ROUTES,
         &[
             PEER_DNS,
             ALLOW,
-            Property::new(
-                "src-address",
-                Kind::Address(Family::V4),
-                "Address of this end",
-            )
-            .optional(),
+            Property::new("src-address", Kind::Address(Family::V4), "Source address").optional(),
             no("random-source-port", "Accept any source port"),
             words(
                 "l2tp-proto-version",
                 &["l2tpv2", "l2tpv3-ip", "l2tpv3-udp"],
-                "The version",
+                "L2TP version and transport",
             )
             .default("l2tpv2"),
             words("l2tpv3-cookie-length", COOKIE, "Length of cookies").default("0"),

@@ -17,18 +17,21 @@ pub(crate) static MENU: Menu = Menu {
         &[
             mac("mac-address", "Hardware address of the interface"),
             CONNECT_TO,
-            address("local-address", "Address of this end").optional(),
+            address("local-address", "Local address").optional(),
             words(
                 "l2tp-proto-version",
                 &["l2tpv3-ip", "l2tpv3-udp"],
                 "Transport protocol",
             )
             .default("l2tpv3-udp"),
-            no("unmanaged-mode", "Sets sessions up by hand"),
-            number("local-tunnel-id", 0, 4_294_967_295, "Tunnel at this end").optional(),
-            number("remote-tunnel-id", 0, 4_294_967_295, "Remote tunnel id").optional(),
-            number("local-session-id", 0, 4_294_967_295, "Session at this end").optional(),
-            number("remote-session-id", 0, 4_294_967_295, "Remote session id").optional(),
+            no(
+                "unmanaged-mode",
+                "Use a static session without a control channel",
+            ),
+            number("local-tunnel-id", 0, 4_294_967_295, "Local tunnel ID").optional(),
+            number("remote-tunnel-id", 0, 4_294_967_295, "Remote tunnel ID").optional(),
+            number("local-session-id", 0, 4_294_967_295, "Local session ID").optional(),
+            number("remote-session-id", 0, 4_294_967_295, "Remote session ID").optional(),
             Property::new(
                 "send-cookie",
                 Kind::Sized { min: 0, max: 16 },
@@ -44,8 +47,8 @@ pub(crate) static MENU: Menu = Menu {
             words("cookie-length", COOKIE, "Length of cookies").default("0"),
             words("digest-hash", DIGEST, "Authentication of messages").default("md5"),
             text("circuit-id", "Identity of the circuit"),
-            no("use-l2-specific-sublayer", "Sends sequence numbers"),
-            no("use-ipsec", "Encrypts the tunnel with IPsec"),
+            no("use-l2-specific-sublayer", "Use the L2-specific sublayer"),
+            no("use-ipsec", "Encrypt the tunnel with IPsec"),
             secret("ipsec-secret", "IPsec secret"),
         ],
         SLOW,

@@ -34,6 +34,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/interface/loopback",
         MenuShape::Fixed,
-        "Interfaces without a wire",
+        "Loopback interfaces",
     )
 };

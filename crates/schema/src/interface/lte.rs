@@ -25,19 +25,21 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Mac,
                 "The modem's own hardware address",
             ),
-            Property::new("pin", Kind::Text, "PIN of the card")
+            Property::new("pin", Kind::Text, "PIN of the SIM card")
                 .default("")
                 .sensitive(),
-            list("apn-profiles", &Kind::Reference("lte-apn"), "Access points").default("default"),
-            text(
-                "modem-init",
-                "Commands that the modem gets at the beginning",
-            ),
+            list(
+                "apn-profiles",
+                &Kind::Reference("lte-apn"),
+                "Access point profiles",
+            )
+            .default("default"),
+            text("modem-init", "AT commands for modem initialization"),
             text("operator", "Operator to use"),
             yes("allow-roaming", "Allow roaming"),
-            optional("sms-read", Kind::Bool, "Reads short messages"),
+            optional("sms-read", Kind::Bool, "Receive SMS messages"),
             words("sms-protocol", &["auto", "mbim", "at"], "SMS read method").optional(),
-            list("network-mode", &MODES, "Kinds of networks").optional(),
+            list("network-mode", &MODES, "Allowed network technologies").optional(),
             list("band", &BAND, "LTE bands").optional(),
             list("nr-band", &BAND, "5G bands").optional(),
         ],
@@ -51,10 +53,10 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         IDLE_MONITOR,
         idle_command_on_one("at-chat", "Send a command to the modem", AT_CHAT),
-        idle_command_on_one("cell-monitor", "Show cells around", &[NUMBER]),
+        idle_command_on_one("cell-monitor", "Show cells in range", &[NUMBER]),
         idle_command_on_one("firmware-upgrade", "Upgrade the modem", MODEM_UPGRADE),
         idle_command("info", "Show modem information"),
-        idle_command_on_one("scan", "Show networks around", &[NUMBER]),
+        idle_command_on_one("scan", "Scan for networks", &[NUMBER]),
         idle_command_on_one("show-capabilities", "Show modem capabilities", &[NUMBER]),
     ],
     old: &[OldProperty::gone("mac-address")],

@@ -13,12 +13,17 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &name_mtu("1468"),
         &[
-            interface("The interface that carries the frames"),
-            Property::new("cak", Kind::Sized { min: 0, max: 32 }, "Key in hexadecimal").sensitive(),
+            interface("Parent interface"),
+            Property::new(
+                "cak",
+                Kind::Sized { min: 0, max: 32 },
+                "Connectivity association key (CAK), in hexadecimal",
+            )
+            .sensitive(),
             Property::new(
                 "ckn",
                 Kind::Sized { min: 0, max: 64 },
-                "Name of the key in hexadecimal",
+                "Connectivity association key name (CKN), in hexadecimal",
             ),
             reference("profile", "macsec-profile", "Profile").default("default"),
         ],

@@ -16,7 +16,7 @@ pub(crate) static MENU: Menu = Menu {
         ARP,
         LOOP_PROTECT,
         &[
-            interface("The interface that carries the frames"),
+            interface("Parent interface"),
             words(
                 "mode",
                 &["bridge", "private"],
@@ -40,9 +40,5 @@ pub(crate) static MENU: Menu = Menu {
     kind: "macvlan",
     commands: &[RESET_COUNTERS],
     check: Some(super::has_a_link),
-    ..Menu::new(
-        "/interface/macvlan",
-        MenuShape::List,
-        "Interfaces with their own hardware address",
-    )
+    ..Menu::new("/interface/macvlan", MenuShape::List, "MACVLAN interfaces")
 };

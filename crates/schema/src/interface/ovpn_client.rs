@@ -32,7 +32,7 @@ pub(crate) static MENU: Menu = Menu {
             number("max-mtu", 64, 65_535, "Maximum transmit unit").default("1500"),
             CONNECT_TO,
             number("port", 1, 65_535, "Port of the server").default("1194"),
-            words("mode", &["ethernet", "ip"], "Mode: ip or ethernet").default("ip"),
+            words("mode", &["ethernet", "ip"], "Tunnel mode: ip or ethernet").default("ip"),
             words("protocol", &["tcp", "udp"], "Transport protocol").default("tcp"),
         ],
         USER,
@@ -52,8 +52,18 @@ pub(crate) static MENU: Menu = Menu {
             no("add-default-route", "Add a default route to the peer"),
             no("route-nopull", "Ignore routes of the server"),
             yes("disconnect-notify", "Notify the server on disconnect"),
-            Property::new("tls-auth", Kind::Text, "Key that signs the first packets").read_only(),
-            Property::new("tls-crypt", Kind::Text, "Key that hides the first packets").read_only(),
+            Property::new(
+                "tls-auth",
+                Kind::Text,
+                "Key for authentication of control packets (tls-auth)",
+            )
+            .read_only(),
+            Property::new(
+                "tls-crypt",
+                Kind::Text,
+                "Key for encryption of control packets (tls-crypt)",
+            )
+            .read_only(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

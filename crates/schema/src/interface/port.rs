@@ -50,6 +50,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/interface/port",
         MenuShape::Fixed,
-        "Ports whose medium is configured elsewhere",
+        "Ports without settings of the medium",
     )
 };

@@ -15,27 +15,18 @@ const ADDRESS: Kind = Kind::Address(Family::V4);
 
 const MODEM: &[Property] = &[
     text("port", "The serial port"),
-    number(
-        "data-channel",
-        0,
-        255,
-        "Channel of the port that carries packets",
-    )
-    .default("0"),
+    number("data-channel", 0, 255, "Channel of the port for data").default("0"),
     number("info-channel", 0, 255, "Information channel of the port").default("0"),
     text("apn", "Name of the access point").default("internet"),
-    Property::new("pin", Kind::Text, "PIN of the card")
+    Property::new("pin", Kind::Text, "PIN of the SIM card")
         .default("")
         .sensitive(),
-    list("network-mode", &MODES, "Kinds of networks").optional(),
-    text("phone", "Number that is dialled"),
-    text("dial-command", "Command that dials").default("ATDT"),
-    text(
-        "modem-init",
-        "Commands that the modem gets at the beginning",
-    ),
-    no("null-modem", "There is no modem but a cable"),
-    optional("remote-address", ADDRESS, "Address of the other end"),
+    list("network-mode", &MODES, "Allowed network technologies").optional(),
+    text("phone", "Phone number"),
+    text("dial-command", "Dial command").default("ATDT"),
+    text("modem-init", "AT commands for modem initialization"),
+    no("null-modem", "Use a null modem cable instead of a modem"),
+    optional("remote-address", ADDRESS, "Remote address"),
 ];
 
 pub(crate) static MENU: Menu = Menu {
@@ -71,11 +62,11 @@ pub(crate) static MENU: Menu = Menu {
                 NUMBER,
                 ONCE,
                 PROPLIST,
-                argument("user-command", Kind::Text, "A command to the modem"),
+                argument("user-command", Kind::Text, "AT command for the modem"),
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command_on_one("scan", "Show networks around", &[NUMBER]),
+        idle_command_on_one("scan", "Scan for networks", &[NUMBER]),
     ],
     ..idle_interfaces(
         "/interface/ppp-client",

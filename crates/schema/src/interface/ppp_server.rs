@@ -11,24 +11,15 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the interface"),
             text("port", "The serial port"),
-            number(
-                "data-channel",
-                0,
-                255,
-                "Channel of the port that carries packets",
-            )
-            .default("0"),
+            number("data-channel", 0, 255, "Channel of the port for data").default("0"),
         ],
         &units(UNIT, "1500"),
         &[
             authentication("pap,chap,mschap1,mschap2"),
             profile("profile", "default"),
-            text(
-                "modem-init",
-                "Commands that the modem gets at the beginning",
-            ),
+            text("modem-init", "AT commands for modem initialization"),
             number("ring-count", 1, 10, "Number of rings before answering").default("1"),
-            no("null-modem", "There is no modem but a cable"),
+            no("null-modem", "Use a null modem cable instead of a modem"),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

@@ -24,7 +24,7 @@ pub(crate) static MENU: Menu = Menu {
             VERIFY,
             yes(
                 "verify-server-address-from-certificate",
-                "Checks the server's name",
+                "Check the server's name in the certificate",
             ),
         ],
         USER,
@@ -34,7 +34,7 @@ pub(crate) static MENU: Menu = Menu {
             authentication("pap,chap,mschap1,mschap2"),
             words("pfs", &["no", "required", "yes"], "Perfect forward secrecy").default("no"),
             TLS,
-            list("ciphers", &CIPHERS, "Ciphers of TLS").default("aes256-sha,aes256-gcm-sha384"),
+            list("ciphers", &CIPHERS, "TLS ciphers").default("aes256-sha,aes256-gcm-sha384"),
             no("add-sni", "Send the server name (SNI)"),
         ],
         LINK_TIMES,

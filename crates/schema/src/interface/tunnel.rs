@@ -13,11 +13,7 @@ pub(crate) const NAME: &[Property] = &name_mtu("auto");
 
 /// Actual MTU.
 pub(crate) const ACTUAL: &[Property] = &[
-    shown(
-        "actual-mtu",
-        Kind::COUNTER,
-        "The transmission unit in force",
-    ),
+    shown("actual-mtu", Kind::COUNTER, "Effective MTU of layer 3"),
     shown(
         "l2mtu",
         Kind::COUNTER,
@@ -31,7 +27,7 @@ pub(crate) const fn ends(family: Family, nowhere: &'static str) -> [Property; 3]
         Property::new(
             "local-address",
             Kind::Address(family),
-            "Address of this end",
+            "Local address of the tunnel",
         )
         .default(nowhere),
         Property::new("remote-address", HOST, "Remote address or DNS name").default(nowhere),
@@ -67,20 +63,17 @@ pub(crate) const OUTER: &[Property] = &[
     words(
         "dont-fragment",
         &["inherit", "no"],
-        "The outer header's DF bit",
+        "Don't Fragment bit of the outer header",
     )
     .default("no"),
-    secret(
-        "ipsec-secret",
-        "Secret of an IPsec transport around the tunnel",
-    ),
+    secret("ipsec-secret", "Secret for IPsec encryption of the tunnel"),
 ];
 
 /// FastPath, allowed by default.
-pub(crate) const FAST: &[Property] = &[yes("allow-fast-path", "Allows FastPath")];
+pub(crate) const FAST: &[Property] = &[yes("allow-fast-path", "Allow FastPath")];
 
 /// FastPath, not allowed by default.
-pub(crate) const SLOW: &[Property] = &[no("allow-fast-path", "Allows FastPath")];
+pub(crate) const SLOW: &[Property] = &[no("allow-fast-path", "Allow FastPath")];
 
 /// A tunnel menu.
 pub(crate) const fn tunnels(path: &'static str, kind: &'static str, help: &'static str) -> Menu {
@@ -106,7 +99,7 @@ fn has_no_end(item: &Item) -> Option<&'static str> {
     };
     match remote.is_some_and(is_end) {
         true => None,
-        false => Some("a tunnel without another end (remote-address)"),
+        false => Some("a tunnel without a remote-address"),
     }
 }
 

@@ -48,6 +48,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/interface/veth",
         MenuShape::List,
-        "Interfaces of containers",
+        "Virtual Ethernet interfaces of containers",
     )
 };

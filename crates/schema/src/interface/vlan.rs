@@ -37,14 +37,14 @@ pub(crate) static MENU: Menu = Menu {
                 "VLAN of the tag",
             )
             .default("1"),
-            interface("The interface that carries the tagged frames"),
+            interface("Parent interface"),
             Property::new(
                 "use-service-tag",
                 Kind::Bool,
-                "Uses the tag of IEEE 802.1ad",
+                "Use the service tag of IEEE 802.1ad",
             )
             .default("no"),
-            Property::new("mvrp", Kind::Bool, "Declares the VLAN by MVRP")
+            Property::new("mvrp", Kind::Bool, "Declare the VLAN by MVRP")
                 .default("no")
                 .inert(),
             Property::new("l3-hw-offloading", Kind::Bool, "Layer 3 hardware offload")
@@ -94,5 +94,5 @@ fn not_on_itself(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
             .filter(|i| i.menu.path == MENU.path)
             .map(|i| i.text("interface").to_owned());
     }
-    Err(Reason::failure("interface can not be carried by itself"))
+    Err(Reason::failure("interface can not be its own parent"))
 }

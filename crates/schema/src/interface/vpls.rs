@@ -32,12 +32,12 @@ pub(crate) static MENU: Menu = Menu {
                 "Consider the interface running at all times",
             ),
             address("peer", "Remote endpoint").required(),
-            Property::new("vpls-id", RD, "Number of the service").optional(),
+            Property::new("vpls-id", RD, "Identifier of the VPLS").optional(),
             number(
                 "cisco-static-id",
                 0,
                 4_294_967_295,
-                "Number of the pseudowire",
+                "Pseudowire identifier (Cisco static VPLS)",
             )
             .optional(),
             words(
@@ -46,7 +46,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Payload type",
             )
             .default("raw-ethernet"),
-            number("pw-l2mtu", 0, 65_535, "Largest frame").default("1500"),
+            number("pw-l2mtu", 0, 65_535, "MTU of the pseudowire").default("1500"),
             words(
                 "pw-control-word",
                 &["default", "disabled", "enabled"],
@@ -56,7 +56,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "bridge",
                 Kind::Reference("interface"),
-                "Bridge that it is put into",
+                "Bridge to which the interface is added",
             )
             .optional(),
             number("bridge-cost", 1, 200_000_000, "Bridge path cost").optional(),

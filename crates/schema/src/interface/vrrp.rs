@@ -24,11 +24,14 @@ pub(crate) static MENU: Menu = Menu {
             number("vrid", 1, 255, "Number of the virtual router").default("1"),
             number("priority", 1, 254, "Priority for the master election").default("100"),
             within("interval", 10, 255_000, "Time between advertisements").default("1s"),
-            yes("preemption-mode", "A higher priority takes over"),
+            yes(
+                "preemption-mode",
+                "Take over from a master with lower priority",
+            ),
             words(
                 "authentication",
                 &["ah", "none", "simple"],
-                "Authentication of version 2",
+                "VRRP version 2 authentication",
             )
             .default("none"),
             Property::new(
@@ -42,8 +45,16 @@ pub(crate) static MENU: Menu = Menu {
             text("on-master", "Script that runs on becoming the master").script(),
             text("on-fail", "Script that runs when the interface fails").script(),
             number("version", 2, 3, "Version of VRRP").default("3"),
-            words("v3-protocol", &["ipv4", "ipv6"], "Protocol of version 3").default("ipv4"),
-            no("v3-checksum-as-v2", "Sums version 3 as version 2 did"),
+            words(
+                "v3-protocol",
+                &["ipv4", "ipv6"],
+                "VRRP version 3 protocol: IPv4 or IPv6",
+            )
+            .default("ipv4"),
+            no(
+                "v3-checksum-as-v2",
+                "Compute the VRRP version 3 checksum like version 2",
+            ),
             Property::new(
                 "group-authority",
                 Kind::Or(&["none", "self"], &Kind::Reference("interface")),
@@ -53,7 +64,7 @@ pub(crate) static MENU: Menu = Menu {
             .default("none"),
             no(
                 "sync-connection-tracking",
-                "Shares connections with the backups",
+                "Synchronise connection tracking with the backups",
             ),
             words(
                 "connection-tracking-mode",
@@ -72,7 +83,7 @@ pub(crate) static MENU: Menu = Menu {
             .inert(),
             ipv4(
                 "remote-address",
-                "Address of the other router for connection tracking synchronisation",
+                "Peer address for connection tracking synchronisation",
             )
             .optional()
             .inert(),
@@ -115,7 +126,7 @@ pub(crate) static MENU: Menu = Menu {
     }],
     kind: "vrrp",
     check: Some(can_be),
-    ..Menu::new("/interface/vrrp", MenuShape::List, "Virtual routers")
+    ..Menu::new("/interface/vrrp", MenuShape::List, "VRRP interfaces")
 };
 
 /// Checks the settings of a virtual router.

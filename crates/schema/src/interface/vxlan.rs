@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
         LOOP_PROTECT,
         &[
             number("vni", 0, 16_777_215, "Network identifier").required(),
-            address("group", "Multicast group for unknown hosts").optional(),
+            address("group", "Multicast group for flooded frames").optional(),
             Property::new(
                 "interface",
                 Kind::Reference("interface"),
@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .optional(),
             number("port", 1, 65_535, "UDP port").default("8472"),
-            address("local-address", "Address of this end").optional(),
+            address("local-address", "Local address").optional(),
             words(
                 "vteps-ip-version",
                 &["ipv4", "ipv6"],
@@ -38,7 +38,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("vtep-vrf", LATER_VRF, "VRF of the remote endpoints").default("main"),
             number("max-fdb-size", 0, 4_294_967_295, "Maximum number of hosts").default("4096"),
             yes("learning", "Learn MAC addresses"),
-            no("checksum", "Sends UDP checksums"),
+            no("checksum", "Send UDP checksums"),
             words(
                 "rem-csum",
                 &["both", "none", "rx", "rx-tx", "tx"],
@@ -49,7 +49,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "dont-fragment",
                 &["auto", "disabled", "enabled", "inherit"],
-                "The DF bit",
+                "Don't Fragment bit of the outer header",
             )
             .default("disabled")
             .inert_for(|value| value == "auto"),
@@ -62,7 +62,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "bridge",
                 Kind::Or(&["none"], &Kind::Reference("interface")),
-                "Bridge that it is put into",
+                "Bridge to which the interface is added",
             )
             .optional()
             .inert(),

@@ -57,7 +57,7 @@ pub(crate) static MENU: Menu = Menu {
             .default("auto"),
             Property::new("put-stations-in-bridge", BRIDGE, "Bridge for stations").default("none"),
             no("isolate-stations", "Isolate stations"),
-            Property::new("mdmg-fix", Kind::Bool, "Works with older devices").optional(),
+            Property::new("mdmg-fix", Kind::Bool, "Compatibility with older devices").optional(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

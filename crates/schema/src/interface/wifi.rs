@@ -43,13 +43,13 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "master-interface",
                 MASTER,
-                "The radio of a virtual interface",
+                "Physical interface of a virtual interface",
             ),
-            optional("mld-interface", MASTER, "The interface of several links"),
+            optional("mld-interface", MASTER, "Multi-link (MLO) interface"),
             optional(
                 "mld-name",
                 Kind::Name,
-                "Name of the interface of several links",
+                "Name of the multi-link (MLO) interface",
             ),
             maybe(
                 "disable-running-check",
@@ -57,7 +57,12 @@ pub(crate) static MENU: Menu = Menu {
             ),
         ],
         ARP,
-        &[reference("configuration", "wifi-configuration", "The network").optional()],
+        &[reference(
+            "configuration",
+            "wifi-configuration",
+            "Configuration profile",
+        )
+        .optional()],
         CONFIGURATION,
         PROFILES,
         CHANNEL,
@@ -91,12 +96,12 @@ pub(crate) static MENU: Menu = Menu {
         IDLE_MONITOR,
         idle_command("flat-snoop", "Scan for networks"),
         idle_command("frequency-scan", "Show channel usage"),
-        idle_command("liberate", "Let clients go"),
+        idle_command("liberate", "Disconnect clients"),
         idle_command(
             "reset-mac-address",
-            "Give radios their own hardware address again",
+            "Restore the original MAC addresses of radios",
         ),
-        idle_command("scan", "Show networks around"),
+        idle_command("scan", "Scan for networks"),
         idle_command("sniffer", "Record frames"),
         idle_command("spectral-history", "Show the spectrum over time"),
         idle_command("spectral-scan", "Show the spectrum"),

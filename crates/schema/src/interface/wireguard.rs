@@ -53,7 +53,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         command(
             "wg-import",
-            "Make an interface with peers and addresses of a configuration of wg-quick",
+            "Import an interface with peers from a wg-quick configuration",
             IMPORT,
         ),
     ],
@@ -90,7 +90,7 @@ fn check_key(draft: &Draft<'_>, name: &str) -> Result<(), Reason> {
     match is_key {
         true => Ok(()),
         false => Err(Reason::failure(format!(
-            "{name} is not a key: 32 bytes in base64, 44 characters"
+            "{name} is not a key: expected 32 bytes in base64 (44 characters)"
         ))),
     }
 }

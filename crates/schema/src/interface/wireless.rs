@@ -91,12 +91,12 @@ const RADIO: &[Property] = &[
     optional(
         "secondary-frequency",
         Kind::Or(&["auto", ""], &MHZ),
-        "Second part of a split channel",
+        "Secondary frequency of an 80+80 MHz channel",
     ),
     list("scan-list", &SCAN, "Scanned frequencies").default("default"),
     words("wireless-protocol", PROTOCOLS, "Wireless protocol").default("any"),
     optional("vlan-mode", Kind::Words(VLAN_MODES), "VLAN mode").default("no-tag"),
-    number("vlan-id", 1, 4_095, "VLAN of frames").default("1"),
+    number("vlan-id", 1, 4_095, "VLAN of the interface").default("1"),
     words(
         "wds-mode",
         &[
@@ -145,14 +145,14 @@ const RADIO: &[Property] = &[
         "default-ap-tx-limit",
         0,
         4_294_967_295,
-        "Bits a second to a client",
+        "Transmit limit per client in bits per second",
     )
     .default("0"),
     number(
         "default-client-tx-limit",
         0,
         4_294_967_295,
-        "Bits a second from a client",
+        "Receive limit per client in bits per second",
     )
     .default("0"),
     no("hide-ssid", "Hide the network name"),
@@ -177,14 +177,14 @@ const RADIO: &[Property] = &[
     words(
         "station-roaming",
         &["disabled", "enabled"],
-        "Looks for better access points",
+        "Roam to better access points",
     )
     .default("disabled"),
     mac("station-bridge-clone-mac", "Cloned MAC address").default("00:00:00:00:00:00"),
 ];
 
 const LINK: &[Property] = &[
-    optional("country", Kind::Name, "Country whose rules hold"),
+    optional("country", Kind::Name, "Country whose regulations apply"),
     words(
         "installation",
         &["any", "indoor", "outdoor"],
@@ -222,8 +222,8 @@ const LINK: &[Property] = &[
     list("ht-supported-mcs", &MCS, "Rates of 802.11n").optional(),
     optional("vht-basic-mcs", VHT_MCS, "Basic rates of 802.11ac"),
     optional("vht-supported-mcs", VHT_MCS, "Rates of 802.11ac"),
-    list("tx-chains", &CHAINS, "Antennas that send").optional(),
-    list("rx-chains", &CHAINS, "Antennas that receive").optional(),
+    list("tx-chains", &CHAINS, "Antennas for sending").optional(),
+    list("rx-chains", &CHAINS, "Antennas for receiving").optional(),
     optional(
         "tx-power",
         Kind::Number { min: -30, max: 40 },
@@ -237,9 +237,26 @@ const LINK: &[Property] = &[
     .default("default"),
     words("rate-selection", &["advanced", "legacy"], "Rate selection").default("advanced"),
     words("guard-interval", &["any", "long"], "Guard interval").default("any"),
-    list("ampdu-priorities", &CHAINS, "Priorities that are bundled").default("0"),
-    number("amsdu-limit", 0, 8_192, "Largest bundle").default("8192"),
-    number("amsdu-threshold", 0, 8_192, "Largest frame that is bundled").default("8192"),
+    list(
+        "ampdu-priorities",
+        &CHAINS,
+        "Priorities for which frames are aggregated (A-MPDU)",
+    )
+    .default("0"),
+    number(
+        "amsdu-limit",
+        0,
+        8_192,
+        "Maximum size of an aggregate (A-MSDU)",
+    )
+    .default("8192"),
+    number(
+        "amsdu-threshold",
+        0,
+        8_192,
+        "Maximum size of aggregated frames (A-MSDU)",
+    )
+    .default("8192"),
     words(
         "adaptive-noise-immunity",
         &["ap-and-client-mode", "client-mode", "none"],
@@ -250,7 +267,7 @@ const LINK: &[Property] = &[
     Property::new(
         "burst-time",
         Kind::Or(&["disabled"], &Kind::Number { min: 0, max: 8_192 }),
-        "Microseconds of a burst",
+        "Burst time in microseconds",
     )
     .default("disabled"),
     Property::new(
@@ -259,7 +276,7 @@ const LINK: &[Property] = &[
             &["dynamic", "indoors"],
             &Kind::Number { min: 1, max: 1_000 },
         ),
-        "Maximum distance in km",
+        "Maximum distance of clients in km",
     )
     .default("dynamic"),
     words(
@@ -295,7 +312,7 @@ const FRAMES: &[Property] = &[
         "frame-lifetime",
         0,
         4_294_967_295,
-        "Hundredths of a second of a frame",
+        "Lifetime of a frame in hundredths of a second",
     )
     .default("0"),
     number("hw-retries", 0, 15, "Maximum number of tries per frame").default("7"),
@@ -314,7 +331,7 @@ const FRAMES: &[Property] = &[
     words(
         "hw-protection-mode",
         &["cts-to-self", "none", "rts-cts"],
-        "Protection of frames",
+        "Frame protection mode (RTS/CTS)",
     )
     .default("none"),
     number("hw-protection-threshold", 0, 65_535, "RTS/CTS threshold").default("0"),
@@ -328,10 +345,15 @@ const FRAMES: &[Property] = &[
     words(
         "multicast-helper",
         &["default", "disabled", "dhcp", "full"],
-        "Multicast as unicast",
+        "Multicast to unicast conversion",
     )
     .default("default"),
-    Property::new("noise-floor-threshold", AUTO_OR_NUMBER, "Noise in dBm").default("default"),
+    Property::new(
+        "noise-floor-threshold",
+        AUTO_OR_NUMBER,
+        "Noise floor threshold in dBm",
+    )
+    .default("default"),
     Property::new(
         "update-stats-interval",
         Kind::Or(
@@ -346,12 +368,12 @@ const FRAMES: &[Property] = &[
     .default("disabled"),
     no("allow-sharedkey", "Accept shared key authentication"),
     no("compression", "Compresses"),
-    text("area", "Name of a group of access points"),
+    text("area", "Area name of the access point"),
     text("radio-name", "Radio name").optional(),
     optional(
         "prism-cardtype",
         Kind::Words(&["100mW", "200mW", "30mW"]),
-        "Type of an old card",
+        "Card type of Prism radios",
     ),
     optional(
         "frequency-offset",
@@ -359,7 +381,7 @@ const FRAMES: &[Property] = &[
             min: -10_000,
             max: 10_000,
         },
-        "MHz of a converter",
+        "Frequency offset of a converter in MHz",
     ),
 ];
 
@@ -367,7 +389,7 @@ const NV2: &[Property] = &[
     optional(
         "tdma-period-size",
         Kind::Or(&["auto"], &Kind::Number { min: 1, max: 10 }),
-        "Milliseconds of a turn",
+        "TDMA period in milliseconds",
     )
     .default("2"),
     number("nv2-cell-radius", 10, 200, "Cell radius in km").default("30"),
@@ -382,16 +404,22 @@ const NV2: &[Property] = &[
         "Turns",
     )
     .default("dynamic-downlink"),
-    number("nv2-downlink-ratio", 20, 80, "Percent of time to clients").default("50"),
+    number(
+        "nv2-downlink-ratio",
+        20,
+        80,
+        "Downlink share of the time in percent",
+    )
+    .default("50"),
     words("nv2-qos", &["default", "frame-priority"], "Queue type").default("default"),
     number("nv2-queue-count", 2, 8, "Queues").default("2"),
     words("nv2-security", &["disabled", "enabled"], "Encrypts").default("disabled"),
     secret("nv2-preshared-key", "Encryption key"),
-    secret("nv2-sync-secret", "Secret of access points in step"),
+    secret("nv2-sync-secret", "Secret for synchronised access points"),
     Property::new(
         "nv2-noise-floor-offset",
         Kind::Or(&["default"], &Kind::Number { min: 0, max: 20 }),
-        "Offset in dB",
+        "Transmit power correction in dB",
     )
     .default("default"),
 ];
@@ -414,7 +442,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "master-interface",
                 MASTER,
-                "The radio of a virtual interface",
+                "Physical interface of a virtual interface",
             )
             .default("none"),
         ],
@@ -443,14 +471,14 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("reset-configuration", "Reset radios to their defaults"),
         idle_command(
             "reset-mac-address",
-            "Give radios their own hardware address again",
+            "Restore the original MAC addresses of radios",
         ),
         crate::declare::idle_command(
             "scan",
-            "Show networks around",
+            "Scan for networks",
             &[
                 AS_VALUE,
-                argument("background", Kind::Bool, "Whether the interface goes on"),
+                argument("background", Kind::Bool, "Scan in the background"),
                 DURATION,
                 FREEZE,
                 NUMBER,

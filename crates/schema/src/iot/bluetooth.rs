@@ -23,22 +23,17 @@ const INTERVAL_MS: Kind = between(20, 10_240);
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the device"),
-        Property::new(
-            "random-static-address",
-            Kind::Mac,
-            "Address that is not the device's own",
-        )
-        .optional(),
+        Property::new("random-static-address", Kind::Mac, "Random static address").optional(),
         Property::new("antenna", Kind::Words(&["external", "internal"]), "Antenna").optional(),
         shown("public-address", Kind::Mac, "Public address"),
         shown("rx-bytes", U32, "Received bytes"),
         shown("tx-bytes", U32, "Transmitted bytes"),
-        shown("rx-errors", U32, "Received errors"),
-        shown("tx-errors", U32, "Transmitted errors"),
-        shown("rx-evt", U32, "Received evt"),
-        shown("tx-cmd", U32, "Transmitted command"),
-        shown("rx-acl", U32, "Received acl"),
-        shown("tx-acl", U32, "Transmitted acl"),
+        shown("rx-errors", U32, "Receive errors"),
+        shown("tx-errors", U32, "Transmit errors"),
+        shown("rx-evt", U32, "Received events"),
+        shown("tx-cmd", U32, "Transmitted commands"),
+        shown("rx-acl", U32, "Received ACL packets"),
+        shown("tx-acl", U32, "Transmitted ACL packets"),
     ]],
     flags: &[Flag::new('X', "offline", 1)],
     columns: &["name", "public-address"],
@@ -49,7 +44,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command(
             "decode-ad",
-            "Take an advertisement apart",
+            "Decode an advertisement",
             &[
                 AS_VALUE,
                 argument("data", Kind::Text, "Data"),
@@ -67,13 +62,13 @@ pub(crate) static ADVERTISERS: Menu = Menu {
         Property::new(
             "min-interval",
             INTERVAL_MS,
-            "Least time between two in milliseconds",
+            "Minimum advertising interval in milliseconds",
         )
         .default("1280"),
         Property::new(
             "max-interval",
             INTERVAL_MS,
-            "Greatest time between two in milliseconds",
+            "Maximum advertising interval in milliseconds",
         )
         .default("2560"),
         Property::new("own-address-type", OWN, "Own address type").default("public"),
@@ -88,7 +83,7 @@ pub(crate) static ADVERTISERS: Menu = Menu {
         Property::new(
             "ad-structures",
             Kind::List(&Kind::Reference("bluetooth-ad")),
-            "Data sent",
+            "Advertised data",
         )
         .default(""),
         shown("device", Kind::Text, "Device"),
@@ -100,7 +95,7 @@ pub(crate) static ADVERTISERS: Menu = Menu {
     ..Menu::new(
         "/iot/bluetooth/advertisers",
         MenuShape::Fixed,
-        "Advertisements that are sent",
+        "Advertisers",
     )
 };
 
@@ -121,7 +116,7 @@ pub(crate) static AD_STRUCTURES: Menu = Menu {
             "Type",
         )
         .required(),
-        text("data", "The bytes, or the name"),
+        text("data", "Data bytes, or the device name"),
     ]],
     columns: &["name", "type", "data"],
     space: Some("bluetooth-ad"),
@@ -151,7 +146,7 @@ pub(crate) static CONNECTIONS: Menu = Menu {
         ),
         idle_command(
             "disconnect",
-            "Leave a device",
+            "Disconnect from a device",
             &[AS_VALUE, required_argument("pdev", Kind::Text, "Pdev")],
         ),
         idle_command(
@@ -165,7 +160,7 @@ pub(crate) static CONNECTIONS: Menu = Menu {
         ),
         idle_command(
             "subscribe",
-            "Ask for a value's changes",
+            "Subscribe to changes of a value",
             &[
                 AS_VALUE,
                 required_argument("pdev", Kind::Text, "Pdev"),
@@ -175,7 +170,7 @@ pub(crate) static CONNECTIONS: Menu = Menu {
         ),
         idle_command(
             "unsubscribe",
-            "Ask no longer",
+            "Unsubscribe from changes of a value",
             &[
                 AS_VALUE,
                 required_argument("pdev", Kind::Text, "Pdev"),
@@ -189,8 +184,8 @@ pub(crate) static CONNECTIONS: Menu = Menu {
             &[
                 AS_VALUE,
                 argument("data-bytes", Kind::List(&between(0, 255)), "Data bytes"),
-                argument("data-hex", Kind::Text, "Data hex"),
-                argument("data-str", Kind::Text, "Data str"),
+                argument("data-hex", Kind::Text, "Data in hexadecimal"),
+                argument("data-str", Kind::Text, "Data as text"),
                 required_argument("pdev", Kind::Text, "Pdev"),
                 argument("uuid", Kind::Text, "UUID"),
             ],
@@ -201,8 +196,8 @@ pub(crate) static CONNECTIONS: Menu = Menu {
             &[
                 AS_VALUE,
                 argument("data-bytes", Kind::List(&between(0, 255)), "Data bytes"),
-                argument("data-hex", Kind::Text, "Data hex"),
-                argument("data-str", Kind::Text, "Data str"),
+                argument("data-hex", Kind::Text, "Data in hexadecimal"),
+                argument("data-str", Kind::Text, "Data as text"),
                 required_argument("pdev", Kind::Text, "Pdev"),
                 argument("uuid", Kind::Text, "UUID"),
             ],
@@ -216,8 +211,8 @@ pub(crate) static ASYNC_DATA: Menu = Menu {
     properties: &[&[
         shown("pdev", Kind::Text, "Pdev"),
         shown("uuid", Kind::Text, "UUID"),
-        shown("data-text", Kind::Text, "Data text"),
-        shown("data-hex", Kind::Text, "Data hex"),
+        shown("data-text", Kind::Text, "Data as text"),
+        shown("data-hex", Kind::Text, "Data in hexadecimal"),
         shown("data-bytes", Kind::List(&U32), "Data bytes"),
         shown("type", Kind::Words(&["notification", "indication"]), "Type"),
         shown("time", Kind::Text, "Time"),
@@ -227,7 +222,7 @@ pub(crate) static ASYNC_DATA: Menu = Menu {
     ..Menu::new(
         "/iot/bluetooth/connections/async-data",
         MenuShape::Rows,
-        "Changes of values",
+        "Received notifications of value changes",
     )
 };
 
@@ -245,7 +240,7 @@ pub(crate) static CHARACTERISTICS: Menu = Menu {
     ..Menu::new(
         "/iot/bluetooth/connections/characteristics",
         MenuShape::Rows,
-        "Values of connected devices",
+        "Characteristics of connected devices",
     )
 };
 
@@ -255,34 +250,38 @@ pub(crate) static PERIPHERAL: Menu = Menu {
         Property::new("address", Kind::Mac, "Address").required(),
         text("name", "Name"),
         no("persist", "Persist"),
-        text("mtik-key", "Mtik key").sensitive(),
+        text("mtik-key", "MikroTik tag key").sensitive(),
         shown("rssi", U32, "Rssi"),
         shown("last-data", Kind::Text, "Last data"),
         shown("last-seen", Kind::Text, "Last seen"),
         shown("beacon-types", Kind::Text, "Beacon types"),
-        shown("mtik-version", U32, "Mtik version"),
-        shown("mtik-encrypted", Kind::Bool, "Mtik encrypted"),
-        shown("mtik-acc-x", U32, "Mtik acc x"),
-        shown("mtik-acc-y", U32, "Mtik acc y"),
-        shown("mtik-acc-z", U32, "Mtik acc z"),
-        shown("mtik-temperature", U32, "Mtik temperature"),
-        shown("mtik-battery", U32, "Mtik battery"),
-        shown("mtik-uptime", U32, "Mtik uptime"),
-        shown("mtik-flags", Kind::Text, "Mtik flags"),
-        shown("ibeacon-uuid", Kind::Text, "Ibeacon UUID"),
-        shown("ibeacon-major", U32, "Ibeacon major"),
-        shown("ibeacon-minor", U32, "Ibeacon minor"),
-        shown("ibeacon-rssi-at-1m", U32, "Ibeacon rssi at 1m"),
-        shown("eddy-rssi-at-1m", U32, "Eddy rssi at 1m"),
-        shown("eddy-namespace", Kind::Text, "Eddy namespace"),
-        shown("eddy-instance", Kind::Text, "Eddy instance"),
-        shown("eddy-version", U32, "Eddy version"),
-        shown("eddy-battery-voltage", U32, "Eddy battery voltage"),
-        shown("eddy-temperature", U32, "Eddy temperature"),
-        shown("eddy-packet-count", U32, "Eddy packet count"),
-        shown("eddy-uptime", U32, "Eddy uptime"),
-        shown("eddy-tx-power", U32, "Eddy transmitted power"),
-        shown("eddy-eid", Kind::Text, "Eddy eid"),
+        shown("mtik-version", U32, "MikroTik tag version"),
+        shown(
+            "mtik-encrypted",
+            Kind::Bool,
+            "MikroTik tag payload is encrypted",
+        ),
+        shown("mtik-acc-x", U32, "MikroTik tag acceleration, x axis"),
+        shown("mtik-acc-y", U32, "MikroTik tag acceleration, y axis"),
+        shown("mtik-acc-z", U32, "MikroTik tag acceleration, z axis"),
+        shown("mtik-temperature", U32, "MikroTik tag temperature"),
+        shown("mtik-battery", U32, "MikroTik tag battery level"),
+        shown("mtik-uptime", U32, "MikroTik tag uptime"),
+        shown("mtik-flags", Kind::Text, "MikroTik tag flags"),
+        shown("ibeacon-uuid", Kind::Text, "iBeacon UUID"),
+        shown("ibeacon-major", U32, "iBeacon major number"),
+        shown("ibeacon-minor", U32, "iBeacon minor number"),
+        shown("ibeacon-rssi-at-1m", U32, "iBeacon RSSI at 1 m"),
+        shown("eddy-rssi-at-1m", U32, "Eddystone RSSI at 1 m"),
+        shown("eddy-namespace", Kind::Text, "Eddystone namespace"),
+        shown("eddy-instance", Kind::Text, "Eddystone instance"),
+        shown("eddy-version", U32, "Eddystone version"),
+        shown("eddy-battery-voltage", U32, "Eddystone battery voltage"),
+        shown("eddy-temperature", U32, "Eddystone temperature"),
+        shown("eddy-packet-count", U32, "Eddystone packet count"),
+        shown("eddy-uptime", U32, "Eddystone uptime"),
+        shown("eddy-tx-power", U32, "Eddystone transmit power"),
+        shown("eddy-eid", Kind::Text, "Eddystone ephemeral identifier"),
     ]],
     effect: Effect::None,
     ..Menu::new(
@@ -319,7 +318,7 @@ pub(crate) static SCANNERS: Menu = Menu {
     ..Menu::new(
         "/iot/bluetooth/scanners",
         MenuShape::Fixed,
-        "Search for advertisements",
+        "Scanners for advertisements",
     )
 };
 
@@ -336,7 +335,7 @@ pub(crate) static ADVERTISEMENTS: Menu = Menu {
                 "scan-rsp",
                 "unknown",
             ]),
-            "Pdu type",
+            "PDU type",
         ),
         shown("time", Kind::Text, "Time"),
         shown("epoch", U32, "Epoch"),
@@ -357,7 +356,7 @@ pub(crate) static ADVERTISEMENTS: Menu = Menu {
         shown(
             "phy-secondary",
             Kind::Words(&["1M", "2M", "CODED-S8", "CODED-S2", "NONE"]),
-            "Phy secondary",
+            "Secondary PHY",
         ),
         shown("legacy", Kind::Bool, "Legacy"),
         shown("filter-comment", Kind::Text, "Filter comment"),
@@ -386,6 +385,6 @@ pub(crate) static WHITELIST: Menu = Menu {
     ..Menu::new(
         "/iot/bluetooth/whitelist",
         MenuShape::List,
-        "Devices to listen to",
+        "Devices whose advertisements are accepted",
     )
 };

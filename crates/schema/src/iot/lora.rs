@@ -19,13 +19,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "servers",
             Kind::List(&Kind::Reference("lora-server")),
-            "Servers that packets are passed on to",
+            "Servers to which packets are forwarded",
         )
         .default(""),
         Property::new(
             "tx-immediate-delay-us",
             U32,
-            "Transmitted immediate delay us",
+            "Transmit delay of immediate packets in microseconds",
         )
         .default("0"),
         Property::new(
@@ -56,14 +56,14 @@ pub(crate) static MENU: Menu = Menu {
                 "dev-addr-validation",
                 "proprietary-traffic",
             ])),
-            "Packets that are passed on",
+            "Forwarded packet types",
         )
         .default("crc-valid"),
         Property::new("network", Kind::Words(&["private", "public"]), "Network").default("public"),
         no("lbt-enabled", "Listen before talk enabled"),
         Property::new("listen-time", between(0, 10_000), "Listen time").default("128"),
-        Property::new("rssi-threshold", between(-150, 0), "Rssi threshold").default("-80"),
-        no("spoof-gps", "Spoof GPS"),
+        Property::new("rssi-threshold", between(-150, 0), "RSSI threshold").default("-80"),
+        no("spoof-gps", "Report a configured GPS position"),
         Property::new("lat", DECIMAL, "Latitude").default("0"),
         Property::new("long", DECIMAL, "Longitude").default("0"),
         Property::new("alt", between(-1_000, 100_000), "Height in metres").default("0"),
@@ -84,7 +84,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("version", Kind::Text, "Version"),
         shown("rx-packets", U32, "Received packets"),
         shown("tx-packets", U32, "Transmitted packets"),
-        shown("tx-toa", U32, "Transmitted toa"),
+        shown("tx-toa", U32, "Transmit time on air"),
         shown(
             "band",
             Kind::Words(&["unknown", "863-870", "902-928", "2.4-ghz"]),
@@ -112,7 +112,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument("payload", Kind::Text, "Payload"),
                 argument("power", between(0, 30), "Power"),
                 argument("preamble", U32, "Preamble"),
-                argument("spread-factor", between(5, 12), "Spread factor"),
+                argument("spread-factor", between(5, 12), "Spreading factor"),
             ],
         ),
     ],
@@ -127,12 +127,12 @@ pub(crate) static CHANNELS: Menu = Menu {
         Property::new(
             "freq-off",
             between(-1_000_000, 1_000_000_000),
-            "Frequency off",
+            "Frequency offset",
         )
         .default("0"),
         Property::new("bandwidth", between(-1_000_000, 1_000_000_000), "Bandwidth")
             .default("125000"),
-        text("spread-factor", "Spread factor"),
+        text("spread-factor", "Spreading factor"),
         Property::new("datarate", U32, "Datarate").default("0"),
         shown("name", Kind::Text, "Name"),
         shown("type", Kind::Words(&["MSF", "LoRa", "FSK"]), "Type"),
@@ -178,16 +178,16 @@ pub(crate) static NETID: Menu = Menu {
 pub(crate) static RADIOS: Menu = Menu {
     properties: &[&[
         Property::new("center-freq", FREQUENCY, "Center frequency").optional(),
-        Property::new("tx-freq-min", FREQUENCY, "Transmitted frequency least").optional(),
-        Property::new("tx-freq-max", FREQUENCY, "Transmitted frequency greatest").optional(),
+        Property::new("tx-freq-min", FREQUENCY, "Minimum transmit frequency").optional(),
+        Property::new("tx-freq-max", FREQUENCY, "Maximum transmit frequency").optional(),
         shown("name", Kind::Text, "Name"),
         shown(
             "type",
             Kind::Words(&["SX1255", "SX1257", "SX1272", "SX1276", "SX1280", "SX1250"]),
             "Type",
         ),
-        shown("rssi-off", U32, "Rssi off"),
-        shown("tx-enabled", Kind::Bool, "Transmitted enabled"),
+        shown("rssi-off", U32, "RSSI offset"),
+        shown("tx-enabled", Kind::Bool, "Enable transmission"),
         DISABLED_SWITCH,
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
@@ -200,8 +200,8 @@ pub(crate) static SERVERS: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name").required(),
         Property::new("address", HOST, "Address").required(),
-        Property::new("up-port", PORT, "Up port").default("1700"),
-        Property::new("down-port", PORT, "Down port").default("1700"),
+        Property::new("up-port", PORT, "UDP port for uplink").default("1700"),
+        Property::new("down-port", PORT, "UDP port for downlink").default("1700"),
         text("key", "Key").sensitive(),
         Property::new("port", PORT, "Port").default("0"),
         Property::new("interval", nanoseconds(SECOND, i64::MAX), "Interval").default("30s"),
@@ -241,7 +241,7 @@ pub(crate) static SERVERS: Menu = Menu {
     ],
     commands: &[idle_command(
         "reset-servers",
-        "Bring the servers of the factory back",
+        "Restore the default servers",
         &[],
     )],
     effect: Effect::None,
@@ -296,7 +296,12 @@ pub(crate) static TRAFFIC: Menu = Menu {
 pub(crate) static OPTIONS: Menu = Menu {
     properties: &[&[
         no("crc-errors", "Crc errors"),
-        Property::new("pckt-limit", between(0, 10_000), "Packets limit").default("100"),
+        Property::new(
+            "pckt-limit",
+            between(0, 10_000),
+            "Maximum number of packets kept",
+        )
+        .default("100"),
     ]],
     effect: Effect::None,
     old_paths: &["/lora/traffic/options"],

@@ -20,12 +20,12 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command(
             "disconnect",
-            "Leave a broker",
+            "Disconnect from a broker",
             &[AS_VALUE, required_argument("broker", BROKER, "Broker")],
         ),
         idle_command(
             "publish",
-            "Send a message",
+            "Publish a message",
             &[
                 AS_VALUE,
                 required_argument("broker", BROKER, "Broker"),
@@ -39,7 +39,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command(
             "subscribe",
-            "Ask for a topic",
+            "Subscribe to a topic",
             &[
                 AS_VALUE,
                 required_argument("broker", BROKER, "Broker"),
@@ -50,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command(
             "unsubscribe",
-            "Ask no longer",
+            "Unsubscribe from a topic",
             &[
                 AS_VALUE,
                 required_argument("broker", BROKER, "Broker"),
@@ -59,34 +59,34 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
-    ..Menu::new("/iot/mqtt", MenuShape::Folder, "Messages of MQTT")
+    ..Menu::new("/iot/mqtt", MenuShape::Folder, "MQTT client")
 };
 
 pub(crate) static BROKERS: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name").required(),
-        Property::new("address", HOST, "The broker").required(),
+        Property::new("address", HOST, "Address of the broker").required(),
         Property::new("port", PORT, "Port").default("1883"),
         no("ssl", "TLS"),
         text("client-id", "Client identifier"),
         text("username", "Username"),
         text("password", "Password").sensitive(),
-        text("will-topic", "Will topic"),
+        text("will-topic", "Topic of the will message"),
         text("will-message", "Will message"),
-        Property::new("will-qos", QOS, "Will quality of service").default("0"),
-        no("will-retain", "Will retain"),
+        Property::new("will-qos", QOS, "Quality of service of the will message").default("0"),
+        no("will-retain", "Retain the will message"),
         Property::new(
             "certificate",
             Kind::Or(&["none"], &Kind::Reference("certificate")),
             "Certificate",
         )
         .default("none"),
-        no("auto-connect", "Auto connect"),
-        Property::new("keep-alive", U32, "Keep alive").default("60"),
+        no("auto-connect", "Connect automatically"),
+        Property::new("keep-alive", U32, "Keepalive interval").default("60"),
         Property::new(
             "parallel-scripts-limit",
             Kind::Or(&["off"], &U32),
-            "Parallel scripts limit",
+            "Maximum number of parallel scripts",
         )
         .default("off"),
         shown("connected", Kind::Bool, "Connected"),
@@ -128,6 +128,6 @@ pub(crate) static RECEIVED: Menu = Menu {
     ..Menu::new(
         "/iot/mqtt/subscriptions/recv",
         MenuShape::Rows,
-        "Messages that came",
+        "Received messages",
     )
 };

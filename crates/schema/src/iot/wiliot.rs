@@ -7,7 +7,7 @@ use crate::spelling::{DECIMAL, HOST};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("spoof-gps", "Spoof GPS"),
+        no("spoof-gps", "Report a configured GPS position"),
         Property::new("lat", DECIMAL, "Latency").default("0"),
         Property::new("long", DECIMAL, "Long").default("0"),
         Property::new("server", Kind::Or(&["none"], &Kind::Text), "Server").default("none"),
@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
             "Advertiser",
         )
         .default("none"),
-        no("wi-fi", "Wi Fi"),
+        no("wi-fi", "Wi-Fi"),
         Property::new(
             "features",
             Kind::List(&Kind::Words(&["bridge", "gateway"])),
@@ -74,7 +74,12 @@ pub(crate) static MQTT: Menu = Menu {
 pub(crate) static OPTIONS: Menu = Menu {
     properties: &[&[
         Property::new("token-refresh-handicap", U32, "Token refresh handicap").default("0"),
-        Property::new("pckt-limit", between(0, 10_000), "Packets limit").default("100"),
+        Property::new(
+            "pckt-limit",
+            between(0, 10_000),
+            "Maximum number of packets kept",
+        )
+        .default("100"),
     ]],
     effect: Effect::None,
     ..Menu::new("/iot/wiliot/options", MenuShape::Settings, "Message filter")
@@ -94,11 +99,7 @@ pub(crate) static SERVERS: Menu = Menu {
         .default("none"),
     ]],
     columns: &["name", "address", "port"],
-    commands: &[idle_command(
-        "defaults",
-        "Bring the servers of the factory back",
-        &[],
-    )],
+    commands: &[idle_command("defaults", "Restore the default servers", &[])],
     effect: Effect::None,
     ..Menu::new("/iot/wiliot/servers", MenuShape::Fixed, "Servers")
 };

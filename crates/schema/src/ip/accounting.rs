@@ -8,11 +8,8 @@ use crate::declare::{between, no, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether traffic is counted"),
-        no(
-            "account-local-traffic",
-            "Whether the router's own traffic is counted",
-        ),
+        no("enabled", "Enable traffic accounting"),
+        no("account-local-traffic", "Count the router's own traffic"),
         with_default(
             "threshold",
             between(1, 8_192),

@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "published",
                 Kind::Bool,
-                "Answers for the address by proxy ARP",
+                "Answer for the address by proxy ARP",
             )
             .default("no"),
             Property::new(

@@ -17,15 +17,11 @@ const LEASE: &[Property] = &[
     shown("address", Kind::Local(menu::Family::V4), "The address"),
     shown("gateway", IPV4, "The gateway"),
     shown("dhcp-server", IPV4, "The server"),
-    shown("primary-dns", IPV4, "The first DNS server"),
-    shown("secondary-dns", IPV4, "The second DNS server"),
-    shown("primary-ntp", IPV4, "The first time server"),
-    shown("secondary-ntp", IPV4, "The second time server"),
-    shown(
-        "caps-managers",
-        Kind::List(&IPV4),
-        "Managers of access points",
-    ),
+    shown("primary-dns", IPV4, "Primary DNS server"),
+    shown("secondary-dns", IPV4, "Secondary DNS server"),
+    shown("primary-ntp", IPV4, "Primary NTP server"),
+    shown("secondary-ntp", IPV4, "Secondary NTP server"),
+    shown("caps-managers", Kind::List(&IPV4), "CAPsMAN addresses"),
     shown("expires-after", Kind::SPAN, "Remaining lease time"),
 ];
 
@@ -33,12 +29,12 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the client"),
-            interface("The interface that asks for an address"),
+            interface("Interface on which an address is requested"),
             with_default(
                 "add-default-route",
                 Kind::Words(&["no", "yes", "special-classless"]),
                 "yes",
-                "Whether a default route is added",
+                "Add a default route",
             ),
             with_default(
                 "default-route-distance",
@@ -58,28 +54,28 @@ pub(crate) static MENU: Menu = Menu {
                 "none",
                 "Monitoring of the gateway",
             ),
-            yes("use-peer-dns", "Whether the server's DNS servers are used"),
-            yes("use-peer-ntp", "Whether the server's time servers are used"),
+            yes("use-peer-dns", "Use the DNS servers sent by the server"),
+            yes("use-peer-ntp", "Use the NTP servers sent by the server"),
             with_default(
                 "allow-reconfigure",
                 Kind::Bool,
                 "no",
-                "Whether the server may ask to renew",
+                "Accept reconfigure messages of the server",
             )
             .inert(),
             with_default(
                 "vlan-priority",
                 between(0, 7),
                 "0",
-                "Priority of requests in a VLAN",
+                "VLAN priority of requests",
             )
             .inert(),
-            with_default("dscp", between(0, 63), "0", "Code point of requests"),
+            with_default("dscp", between(0, 63), "0", "DSCP of requests"),
             with_default(
                 "use-broadcast",
                 Kind::Words(&["always", "never", "both"]),
                 "both",
-                "Whether answers are asked for by broadcast",
+                "Request answers by broadcast",
             ),
             with_default(
                 "dhcp-options",
@@ -115,7 +111,7 @@ pub(crate) static MENU: Menu = Menu {
     }],
     commands: &[
         on_items("release", "Release the address and request a new one"),
-        on_items("renew", "Ask for a longer lease"),
+        on_items("renew", "Renew the lease"),
     ],
     ..Menu::new("/ip/dhcp-client", MenuShape::List, "DHCP client settings")
 };

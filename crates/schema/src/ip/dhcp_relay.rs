@@ -18,7 +18,7 @@ pub(crate) const THRESHOLD: Property = with_default(
     "delay-threshold",
     NONE_OR_SPAN,
     "none",
-    "Requests younger than this are ignored",
+    "Minimum time since the client's first request",
 );
 
 pub(crate) static MENU: Menu = Menu {
@@ -26,7 +26,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the relay"),
             interface("The interface on which requests are received"),
-            Property::new("dhcp-server", Kind::List(&IPV4), "The servers").required(),
+            Property::new("dhcp-server", Kind::List(&IPV4), "DHCP servers").required(),
             with_default(
                 "dhcp-server-vrf",
                 Kind::Reference("routing-table"),
@@ -36,11 +36,11 @@ pub(crate) static MENU: Menu = Menu {
             .inert(),
             THRESHOLD,
             with_default("local-address", IPV4, "0.0.0.0", "The relay's address"),
-            no("add-relay-info", "Whether option 82 is added"),
-            text("relay-info-remote-id", "The remote id of option 82"),
+            no("add-relay-info", "Add relay agent information (option 82)"),
+            text("relay-info-remote-id", "Remote ID of option 82"),
             no(
                 "local-address-as-src-ip",
-                "Whether requests come from the relay's address",
+                "Send requests from the relay's local address",
             ),
             counter("requests", "Number of forwarded requests"),
             counter("responses", "Number of forwarded replies"),

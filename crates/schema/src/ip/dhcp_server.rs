@@ -38,7 +38,7 @@ const BOOT: &[Property] = &[
         "bootp-support",
         Kind::Words(&["none", "static", "dynamic"]),
         "static",
-        "Whether BOOTP clients are served",
+        "Support of BOOTP clients",
     )
     .quiet(),
     with_default(
@@ -55,7 +55,7 @@ const SERVING: &[Property] = &[
         "delay-threshold",
         NONE_OR_SPAN,
         "none",
-        "Requests younger than this are ignored",
+        "Minimum time since the client's first request",
     )
     .quiet(),
     with_default(
@@ -65,22 +65,22 @@ const SERVING: &[Property] = &[
         "The server's address in answers",
     )
     .quiet(),
-    no("add-arp", "Whether clients get an ARP entry"),
-    no("add-dns-entries", "Whether clients get a name in the DNS"),
+    no("add-arp", "Add an ARP entry for each client"),
+    no("add-dns-entries", "Add a DNS entry for each client"),
     with_default(
         "add-dns-entries-suffix",
         Kind::Sized { min: 1, max: 64 },
         "lan",
-        "The domain of such names",
+        "Domain of the clients' DNS entries",
     ),
     with_default(
         "authoritative",
         Kind::Words(&["no", "after-10sec-delay", "after-2sec-delay", "yes"]),
         "yes",
-        "Whether requests for foreign addresses are refused",
+        "Refuse requests for addresses of other networks",
     ),
-    no("always-broadcast", "Whether all answers are broadcast").quiet(),
-    with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked").inert(),
+    no("always-broadcast", "Broadcast all replies").quiet(),
+    with_default("use-radius", USE_RADIUS, "no", "Use RADIUS").inert(),
     with_default(
         "client-mac-limit",
         Kind::Or(&["unlimited"], &between(0, 4_294_967_295)),
@@ -92,23 +92,27 @@ const SERVING: &[Property] = &[
         "conflict-detection",
         Kind::Bool,
         "yes",
-        "Whether an address is probed before it is offered",
+        "Probe an address before it is offered",
     )
     .quiet(),
     with_default(
         "use-framed-as-classless",
         Kind::Bool,
         "yes",
-        "Whether routes of RADIUS become option 121",
+        "Send routes from RADIUS as option 121",
     )
     .quiet()
     .inert(),
     no(
         "use-reconfigure",
-        "Whether the server may force clients to renew",
+        "Allow the server to send reconfigure messages",
     )
     .inert(),
-    text("lease-script", "Script to run when a lease begins or ends").script(),
+    text(
+        "lease-script",
+        "Script to run when a lease is assigned or released",
+    )
+    .script(),
 ];
 
 const QUEUES: &[Property] = &[
@@ -132,13 +136,13 @@ const QUEUES: &[Property] = &[
         "allow-dual-stack-queue",
         Kind::Bool,
         "yes",
-        "Whether one queue serves both families",
+        "Use one queue for IPv4 and IPv6",
     )
     .quiet()
     .inert(),
     no(
         "support-broadband-tr101",
-        "Whether option 82 is passed on to RADIUS (TR-101)",
+        "Forward option 82 to RADIUS (TR-101)",
     )
     .inert(),
 ];
@@ -146,17 +150,17 @@ const QUEUES: &[Property] = &[
 const SETUP: &[Argument] = &[argument(
     "interface",
     Kind::Reference("interface"),
-    "The interface to serve",
+    "Interface of the server",
 )];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the server"),
-            interface("The interface that is served"),
+            interface("Interface of the server"),
             with_default("relay", IPV4, "0.0.0.0", "Address of the relay").quiet(),
             with_default("lease-time", seconds(1, 4_294_967_295), "30m", "Lease time"),
-            with_default("address-pool", POOL, "static-only", "The pool of addresses"),
+            with_default("address-pool", POOL, "static-only", "Address pool"),
             with_default(
                 "dynamic-lease-identifiers",
                 Kind::Set(&["client-mac", "client-id", "opt-82"]),

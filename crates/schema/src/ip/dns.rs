@@ -24,16 +24,16 @@ fn by_interface(servers: &str) -> bool {
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with_default("servers", SERVERS, "", "The servers to ask").inert_for(by_interface),
+        with_default("servers", SERVERS, "", "DNS servers").inert_for(by_interface),
         shown(
             "dynamic-servers",
             Kind::List(&Kind::Text),
-            "Servers learned from DHCP, PPP and others",
+            "DNS servers learned from DHCP, PPP and IPv6 ND",
         ),
-        text("use-doh-server", "The server to ask by HTTPS (RFC 8484)"),
+        text("use-doh-server", "DNS over HTTPS server (RFC 8484)"),
         no(
             "verify-doh-cert",
-            "Whether the certificate of the DoH server is checked",
+            "Verify the certificate of the DoH server",
         ),
         with_default(
             "doh-max-server-connections",
@@ -48,10 +48,7 @@ pub(crate) static MENU: Menu = Menu {
             "Maximum number of concurrent queries to the DoH server",
         ),
         with_default("doh-timeout", SPAN, "5s", "Timeout of the DoH server"),
-        no(
-            "allow-remote-requests",
-            "Whether queries of other hosts are answered",
-        ),
+        no("allow-remote-requests", "Answer queries of other hosts"),
         with_default(
             "max-udp-packet-size",
             between(50, 65_507),
@@ -64,7 +61,12 @@ pub(crate) static MENU: Menu = Menu {
             "2s",
             "Timeout of a query to one server",
         ),
-        with_default("query-total-timeout", SPAN, "10s", "Timeout of an answer"),
+        with_default(
+            "query-total-timeout",
+            SPAN,
+            "10s",
+            "Total timeout of a query",
+        ),
         with_default(
             "max-concurrent-queries",
             MANY,
@@ -81,7 +83,7 @@ pub(crate) static MENU: Menu = Menu {
             "cache-size",
             Kind::Kib,
             "2048KiB",
-            "Greatest size of the cache",
+            "Maximum size of the cache",
         ),
         with_default(
             "cache-max-ttl",
@@ -93,7 +95,7 @@ pub(crate) static MENU: Menu = Menu {
             "address-list-extra-time",
             SPAN,
             "0s",
-            "Additional time for which addresses stay in lists",
+            "Additional time for which addresses stay in address lists",
         ),
         with_default(
             "vrf",

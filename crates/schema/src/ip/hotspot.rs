@@ -24,12 +24,12 @@ pub(crate) const SERVER: Kind = Kind::Or(&["all"], &Kind::Reference("hotspot"));
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the server"),
-        interface("The interface that guests are on"),
+        interface("Interface of the guests"),
         with_default(
             "address-pool",
             POOL,
             "none",
-            "The pool to which guests' addresses are translated",
+            "Address pool for translated guests",
         )
         .quiet(),
         with_default(
@@ -86,11 +86,7 @@ pub(crate) static MENU: Menu = Menu {
         command(
             "setup",
             "Set up a server",
-            &[argument(
-                "interface",
-                INTERFACE,
-                "The interface that guests are on",
-            )],
+            &[argument("interface", INTERFACE, "Interface of the guests")],
         ),
     ],
     effect: Effect::None,

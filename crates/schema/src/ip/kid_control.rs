@@ -19,7 +19,7 @@ const fn day(name: &'static str) -> Property {
 }
 
 const fn slow(name: &'static str) -> Property {
-    with_default(name, HOURS, "", "Hours without a limit of the rate")
+    with_default(name, HOURS, "", "Hours without a rate limit")
 }
 
 pub(crate) static MENU: Menu = Menu {
@@ -33,7 +33,7 @@ pub(crate) static MENU: Menu = Menu {
             day("thu"),
             day("fri"),
             day("sat"),
-            text("rate-limit", "Limit of the rate"),
+            text("rate-limit", "Rate limit"),
             slow("tur-sun"),
             slow("tur-mon"),
             slow("tur-tue"),

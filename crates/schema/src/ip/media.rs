@@ -10,7 +10,7 @@ use crate::fragment::interface;
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            interface("The interface that is served"),
+            interface("Interface of the server"),
             text("path", "The folder"),
             text("friendly-name", "Name of the server"),
             with_default(

@@ -7,7 +7,7 @@ use menu::{Effect, Menu, MenuShape};
 use crate::declare::no;
 
 pub(crate) static MENU: Menu = Menu {
-    properties: &[&[no("enabled", "Whether hosts may ask")]],
+    properties: &[&[no("enabled", "Enable NAT-PMP")]],
     effect: Effect::None,
     ..Menu::new(
         "/ip/nat-pmp",

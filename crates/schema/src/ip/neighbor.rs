@@ -36,7 +36,11 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Text,
                 "Packet unpacking mode of the neighbour",
             ),
-            shown("age", Kind::SPAN, "When it was last heard"),
+            shown(
+                "age",
+                Kind::SPAN,
+                "Time since the last message of the neighbour",
+            ),
             shown("uptime", Kind::SPAN, "Uptime of the neighbour"),
             shown("software-id", Kind::Text, "Licence of the neighbour"),
             shown("board", Kind::Text, "Model of the neighbour"),

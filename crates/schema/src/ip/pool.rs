@@ -13,14 +13,14 @@ pub(crate) static MENU: Menu = Menu {
         property(
             "ranges",
             Kind::List(&Kind::Addresses(Family::V4)),
-            "The addresses",
+            "Address ranges",
         )
         .required(),
         with_default(
             "next-pool",
             Kind::Or(&["none"], &Kind::Reference("pool")),
             "none",
-            "The pool to use when this one is empty",
+            "Next pool when this pool is exhausted",
         )
         .quiet(),
         counter("total", "Addresses in the pool"),

@@ -57,7 +57,7 @@ const CACHE: &[Property] = &[
         "max-cache-size",
         Kind::Or(&["none", "unlimited"], &Kind::Kib),
         "unlimited",
-        "Greatest size of the cache",
+        "Maximum size of the cache",
     ),
     with_default(
         "max-cache-object-size",
@@ -65,7 +65,7 @@ const CACHE: &[Property] = &[
         "2048KiB",
         "Maximum size of a page in the cache",
     ),
-    no("cache-on-disk", "Whether the cache is on disk"),
+    no("cache-on-disk", "Keep the cache on disk"),
     with_default(
         "max-client-connections",
         U32,
@@ -86,17 +86,17 @@ const CACHE: &[Property] = &[
     ),
     no(
         "serialize-connections",
-        "Whether requests to a server are serialized",
+        "Use one connection for several requests",
     ),
     no(
         "always-from-cache",
-        "Whether clients cannot ask for a new page",
+        "Ignore clients' requests to bypass the cache",
     ),
     with_default(
         "cache-hit-dscp",
         between(0, 63),
         "4",
-        "Code point of pages from the cache",
+        "DSCP of pages from the cache",
     ),
     with_default(
         "cache-path",
@@ -109,7 +109,7 @@ const CACHE: &[Property] = &[
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            no("enabled", "Whether the proxy is enabled"),
+            no("enabled", "Enable the HTTP proxy"),
             with_default(
                 "src-address",
                 Kind::List(&ANY),
@@ -117,10 +117,7 @@ pub(crate) static MENU: Menu = Menu {
                 "The router's address",
             ),
             with_default("port", Kind::List(&PORT), "8080", "The proxy's ports"),
-            no(
-                "anonymous",
-                "Whether the client's address is hidden from servers",
-            ),
+            no("anonymous", "Hide the client's address from servers"),
             with_default("parent-proxy", ANY, "::", "Address of the parent proxy"),
             with_default("parent-proxy-port", PORT, "0", "Port of the parent proxy"),
             text("cache-administrator", "Mail address of the administrator").default("webmaster"),
@@ -130,7 +127,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         command("clear-cache", "Clear the cache", &[]),
         command("monitor", "Monitor the proxy", &[crate::interface::ONCE]).repeating(),
-        command("reset-html", "Write the pages anew", &[]),
+        command("reset-html", "Reset the error pages to their defaults", &[]),
     ],
     effect: Effect::None,
     off: Some(("enabled", "no")),

@@ -16,7 +16,7 @@ pub(crate) static MENU: Menu = Menu {
             ),
             property("ip-address", Kind::Address(Family::Any), "The server").required(),
             with_default("port", PORT, "80", "The server's port"),
-            text("sni", "The name that clients ask for"),
+            text("sni", "Server name (SNI) requested by clients"),
             with_default(
                 "vrf",
                 Kind::Reference("routing-table"),
@@ -29,9 +29,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED_DYNAMIC,
     columns: &["sni", "ip-address", "port", "certificate"],
     effect: Effect::None,
-    ..Menu::new(
-        "/ip/reverse-proxy",
-        MenuShape::List,
-        "TLS for servers behind the router",
-    )
+    ..Menu::new("/ip/reverse-proxy", MenuShape::List, "TLS reverse proxy")
 };

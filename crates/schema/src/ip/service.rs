@@ -32,7 +32,7 @@ const SERVICE: &[Property] = &[
     optional(
         "tls-version",
         Kind::Words(&["any", "only-1.2"]),
-        "Accepted versions of TLS",
+        "Accepted TLS versions",
     ),
     with_default(
         "vrf",
@@ -47,8 +47,8 @@ const SERVICE: &[Property] = &[
         "20",
         "Maximum number of concurrent sessions",
     ),
-    shown("local", Kind::Text, "This end of a connection"),
-    shown("remote", Kind::Text, "The other end of a connection"),
+    shown("local", Kind::Text, "Local endpoint of the connection"),
+    shown("remote", Kind::Text, "Remote endpoint of the connection"),
 ];
 
 /// A service and its port; the protocol is TCP.

@@ -11,46 +11,41 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "ip-forward",
             Kind::Bool,
-            "Forwards packets between interfaces",
+            "Forward packets between interfaces",
         )
         .default("yes"),
-        Property::new(
-            "send-redirects",
-            Kind::Bool,
-            "Send redirects to hosts that have a better router",
-        )
-        .default("yes"),
+        Property::new("send-redirects", Kind::Bool, "Send ICMP redirects").default("yes"),
         Property::new(
             "accept-source-route",
             Kind::Bool,
-            "Accepts packets with the source route option; they are always dropped (RFC 7126, 4.3 and 4.4)",
+            "Accept source-routed packets; no effect: always dropped (RFC 7126)",
         )
         .default("no")
         .inert(),
         Property::new(
             "accept-redirects",
             Kind::Bool,
-            "Accepts redirects when not forwarding; the routing table of this router is not changed by any",
+            "Accept ICMP redirects; no effect: routes are never changed by redirects",
         )
         .default("no")
         .inert(),
         Property::new(
             "secure-redirects",
             Kind::Bool,
-            "Accepts redirects of gateways only; the routing table of this router is not changed by any",
+            "Accept ICMP redirects of gateways only; no effect, as accept-redirects",
         )
         .default("yes")
         .inert(),
         Property::new(
             "rp-filter",
             Kind::Words(&["loose", "no", "strict"]),
-            "Drops packets whose source is not reached by their interface (RFC 3704)",
+            "Reverse path filter by the source address (RFC 3704)",
         )
         .default("no"),
         Property::new(
             "tcp-syncookies",
             Kind::Bool,
-            "Answers SYN floods of the router's own services with cookies",
+            "Answer SYN floods to the router's own services with SYN cookies",
         )
         .default("no"),
         Property::new(
@@ -81,7 +76,7 @@ pub(crate) static MENU: Menu = Menu {
                 min: 0,
                 max: 4_294_967_295,
             },
-            "Milliseconds between ICMP errors to a host; 0 is no limit",
+            "Milliseconds between ICMP errors to a host; 0: no limit",
         )
         .default("10"),
         Property::new(
@@ -121,7 +116,7 @@ pub(crate) static MENU: Menu = Menu {
             "Hash policy for routes with several gateways",
         )
         .default("l3"),
-        Property::new("allow-fast-path", Kind::Bool, "Allows FastPath").default("yes"),
+        Property::new("allow-fast-path", Kind::Bool, "Allow FastPath").default("yes"),
         Property::new(
             "ipv4-fast-path-active",
             Kind::Bool,
@@ -131,7 +126,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "ipv4-slow-path-reason",
             Kind::Text,
-            "Why packets that come in by an interface take the slow path",
+            "Reason for the slow path, by ingress interface",
         )
         .read_only(),
         Property::new("ipv4-fast-path-packets", PACKETS, "Packets by FastPath").read_only(),
@@ -139,10 +134,15 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "ipv4-fast-path-xdp-packets",
             PACKETS,
-            "Of those, the packets that the kernel forwarded by itself (XDP), as FastPath had done before",
+            "FastPath packets forwarded in the kernel (XDP)",
         )
         .read_only(),
-        Property::new("ipv4-fast-path-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
+            "ipv4-fast-path-xdp-bytes",
+            PACKETS,
+            "FastPath bytes forwarded in the kernel (XDP)",
+        )
+        .read_only(),
         Property::new(
             "ipv4-fasttrack-active",
             Kind::Bool,
@@ -154,17 +154,27 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "ipv4-fasttrack-xdp-packets",
             PACKETS,
-            "Of those, the packets that the kernel forwarded by itself (XDP), as FastTrack had done before",
+            "FastTrack packets forwarded in the kernel (XDP)",
         )
         .read_only(),
-        Property::new("ipv4-fasttrack-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
+            "ipv4-fasttrack-xdp-bytes",
+            PACKETS,
+            "FastTrack bytes forwarded in the kernel (XDP)",
+        )
+        .read_only(),
         Property::new(
             "ipv4-firewall-xdp-packets",
             PACKETS,
-            "Packets of connections that the kernel forwarded by itself (XDP), as rules had let them pass",
+            "Packets of accepted connections forwarded in the kernel (XDP)",
         )
         .read_only(),
-        Property::new("ipv4-firewall-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
+            "ipv4-firewall-xdp-bytes",
+            PACKETS,
+            "Bytes of accepted connections forwarded in the kernel (XDP)",
+        )
+        .read_only(),
     ]],
     old: &[
         OldProperty::gone("route-cache"),

@@ -40,7 +40,7 @@ pub(crate) static MENU: Menu = Menu {
             "auth-method",
             Kind::Words(&["none", "password"]),
             "none",
-            "Whether users log in",
+            "Authentication method",
         ),
     ]],
     effect: Effect::None,

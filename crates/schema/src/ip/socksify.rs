@@ -22,8 +22,8 @@ pub(crate) static MENU: Menu = Menu {
         ),
         with_default("socks5-server", IPV4, "0.0.0.0", "The SOCKS server"),
         with_default("socks5-port", PORT, "1080", "The SOCKS server's port"),
-        text("socks5-user", "The name to log in with"),
-        text("socks5-password", "The password to log in with").sensitive(),
+        text("socks5-user", "User name for the SOCKS server"),
+        text("socks5-password", "Password for the SOCKS server").sensitive(),
         COMMENT,
         with_default(
             "disabled",
@@ -41,6 +41,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/socksify",
         MenuShape::List,
-        "Connections by a SOCKS server",
+        "Redirection of connections to a SOCKS server",
     )
 };

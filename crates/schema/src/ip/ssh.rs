@@ -28,12 +28,12 @@ fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
         match cipher.to_string().as_str() {
             "null" => {
                 return Err(Reason::failure(
-                    "ciphers: null would encrypt nothing, and is not done here",
+                    "ciphers: null, which does not encrypt, is not supported",
                 ));
             }
             "3des-cbc" => {
                 return Err(Reason::failure(
-                    "ciphers: 3des-cbc is not safe, and is not done here",
+                    "ciphers: 3des-cbc, which is insecure, is not supported",
                 ));
             }
             _ => {}
@@ -62,16 +62,16 @@ pub(crate) static MENU: Menu = Menu {
             "password-authentication",
             Kind::Words(&["yes", "no", "yes-if-no-key"]),
             "yes-if-no-key",
-            "Whether users may log in by password",
+            "Allow password logins",
         ),
         with_default(
             "publickey-authentication-options",
             Kind::Words(&["none", "touch-required", "verify-required"]),
             "none",
-            "Proof required of hardware keys",
+            "Required verification of hardware keys (FIDO)",
         )
         .inert(),
-        no("strong-crypto", "Whether only strong algorithms are taken"),
+        no("strong-crypto", "Accept strong algorithms only"),
         with_default(
             "host-key-size",
             Kind::Words(&["1024", "1536", "2048", "4096", "8192"]),
@@ -89,7 +89,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         command(
             "export-host-key",
-            "Write the key to files",
+            "Export the host key to files",
             &[
                 argument("key-file-prefix", Kind::Text, "Prefix of the file names"),
                 PASSPHRASE,
@@ -97,13 +97,13 @@ pub(crate) static MENU: Menu = Menu {
         ),
         command(
             "import-host-key",
-            "Take a key from a file",
+            "Import a host key from a file",
             &[
                 argument("private-key-file", Kind::Text, "The file"),
                 PASSPHRASE,
             ],
         ),
-        command("regenerate-host-key", "Make a new key", &[]),
+        command("regenerate-host-key", "Generate a new host key", &[]),
     ],
     old: &[
         password("yes", "yes"),

@@ -18,13 +18,10 @@ pub(crate) static MENU: Menu = Menu {
             ),
             text("req-filename", "Pattern of requested names"),
             text("real-filename", "The file"),
-            yes("allow", "Whether the file is given"),
-            yes("read-only", "Whether the file can be written"),
-            no("allow-rollover", "Whether numbers of blocks may start over"),
-            no(
-                "allow-overwrite",
-                "Whether existing files can be overwritten",
-            ),
+            yes("allow", "Allow or deny the request"),
+            yes("read-only", "Refuse write requests"),
+            no("allow-rollover", "Allow block numbers to roll over"),
+            no("allow-overwrite", "Allow overwriting of existing files"),
             with_default(
                 "reading-window-size",
                 Kind::Or(&["none", "pipelining"], &crate::declare::between(1, 65_535)),

@@ -15,7 +15,7 @@ const SPAN: Kind = seconds(1, 4_294_967_295);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether flows are exported"),
+        no("enabled", "Enable flow export"),
         with_default(
             "interfaces",
             Kind::List(&Kind::Or(
@@ -43,7 +43,7 @@ pub(crate) static MENU: Menu = Menu {
             "15s",
             "Idle timeout of flows",
         ),
-        no("packet-sampling", "Whether some packets count for all").inert(),
+        no("packet-sampling", "Enable packet sampling").inert(),
         with_default(
             "sampling-interval",
             U32,
@@ -64,7 +64,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/traffic-flow",
         MenuShape::Settings,
-        "Telling collectors of flows",
+        "Flow export (NetFlow and IPFIX)",
     )
 };
 

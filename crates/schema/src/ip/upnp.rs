@@ -8,12 +8,12 @@ use crate::declare::{no, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether hosts may ask"),
+        no("enabled", "Enable UPnP"),
         no(
             "allow-disable-external-interface",
-            "Whether hosts may switch the line off",
+            "Allow hosts to disable the external interface",
         ),
-        yes("show-dummy-rule", "Whether a dummy rule is shown"),
+        yes("show-dummy-rule", "Show a dummy rule"),
     ]],
     effect: Effect::None,
     ..Menu::new("/ip/upnp", MenuShape::Settings, "Universal Plug and Play")

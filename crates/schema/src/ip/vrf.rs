@@ -34,5 +34,9 @@ pub(crate) static MENU: Menu = Menu {
     old_paths: &["/ip/route/vrf"],
     effect: Effect::None,
     // Exported after all interfaces, including those of PPP.
-    ..Menu::new("/ip/vrf", MenuShape::Ordered, "Routers within the router")
+    ..Menu::new(
+        "/ip/vrf",
+        MenuShape::Ordered,
+        "Virtual routing and forwarding (VRF) instances",
+    )
 };

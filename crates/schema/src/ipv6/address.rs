@@ -37,7 +37,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Build the last 64 bits from the MAC address",
             )
             .default("no"),
-            Property::new("advertise", Kind::Bool, "Advertises the prefix to hosts").default("yes"),
+            Property::new("advertise", Kind::Bool, "Advertise the prefix to hosts").default("yes"),
             Property::new(
                 "no-dad",
                 Kind::Bool,

@@ -21,9 +21,9 @@ const ASK: &[Property] = &[
     .required(),
     no(
         "accept-prefix-without-address",
-        "Whether a prefix alone will do",
+        "Accept a prefix without an address",
     ),
-    no("add-default-route", "Whether a default route is added"),
+    no("add-default-route", "Add a default route"),
     with_default(
         "default-route-distance",
         between(0, 255),
@@ -34,7 +34,7 @@ const ASK: &[Property] = &[
         "default-route-tables",
         TABLES,
         "default",
-        "Tables that get the default route",
+        "Routing tables in which the default route is installed",
     ),
     with_default(
         "check-gateway",
@@ -42,19 +42,19 @@ const ASK: &[Property] = &[
         "none",
         "Monitoring of the gateway",
     ),
-    yes("use-peer-dns", "Whether the server's DNS servers are used"),
+    yes("use-peer-dns", "Use the DNS servers sent by the server"),
     no(
         "use-interface-duid",
-        "Whether the interface's address names this router",
+        "Build the DUID from the interface's MAC address",
     ),
     with_default("custom-duid", Kind::Digits, "", "DUID of this router"),
-    yes(
-        "validate-server-duid",
-        "Whether the server's name is checked",
+    yes("validate-server-duid", "Check the server's DUID").inert(),
+    no("rapid-commit", "Rapid commit: exchange of two messages"),
+    no(
+        "allow-reconfigure",
+        "Accept reconfigure messages of the server",
     )
     .inert(),
-    no("rapid-commit", "Whether two messages will do"),
-    no("allow-reconfigure", "Whether the server may ask to renew").inert(),
     with_default(
         "dhcp-options",
         Kind::List(&Kind::Reference("dhcp6-client-option")),
@@ -85,18 +85,14 @@ const POOL: &[Property] = &[
     )
     .inert(),
     text("script", "Script to run when the lease changes").script(),
-    optional("custom-iapd-id", U32, "Number of the request for a prefix"),
-    optional(
-        "custom-iana-id",
-        U32,
-        "Number of the request for an address",
-    ),
+    optional("custom-iapd-id", U32, "IAID of the prefix request"),
+    optional("custom-iana-id", U32, "IAID of the address request"),
 ];
 
 const GOT: &[Property] = &[
     shown("status", Kind::Text, "State of the client"),
     shown("duid", Kind::Text, "DUID of this router"),
-    shown("dhcp-server-v6", IPV6, "The server"),
+    shown("dhcp-server-v6", IPV6, "DUID and address of the server"),
     shown("prefix", Kind::Text, "Prefix and its remaining lifetime"),
     shown("address", Kind::Text, "Address and its remaining lifetime"),
 ];
@@ -106,8 +102,8 @@ pub(crate) static MENU: Menu = Menu {
     flags: FLAGS,
     columns: &["interface", "status", "request", "prefix", "address"],
     commands: &[
-        on_items("release", "Give everything back and ask again"),
-        on_items("renew", "Ask for longer"),
+        on_items("release", "Release the lease and request a new one"),
+        on_items("renew", "Renew the lease"),
     ],
     ..Menu::new(
         "/ipv6/dhcp-client",

@@ -19,8 +19,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("name", Kind::Name, "Name of the relay"),
-            interface("The interface that requests come in by"),
-            Property::new("dhcp-server", Kind::List(&SERVER), "The servers").required(),
+            interface("Interface on which requests are received"),
+            Property::new("dhcp-server", Kind::List(&SERVER), "DHCPv6 servers").required(),
             with_default(
                 "dhcp-options",
                 Kind::List(&Kind::Reference("dhcp6-relay-option")),
@@ -31,15 +31,12 @@ pub(crate) static MENU: Menu = Menu {
                 "link-address",
                 IPV6,
                 "::",
-                "The relay's address on the clients' link",
+                "Link address of the relay messages",
             ),
             THRESHOLD,
-            no(
-                "store-relayed-bindings",
-                "Whether routes to clients' prefixes are added",
-            ),
-            counter("requests", "Requests that were passed on"),
-            counter("responses", "Answers that were passed back"),
+            no("store-relayed-bindings", "Add routes to clients' prefixes"),
+            counter("requests", "Number of forwarded requests"),
+            counter("responses", "Number of forwarded replies"),
         ],
         COMMENT_DISABLED,
     ],

@@ -20,21 +20,21 @@ const POOL: Kind = Kind::Or(&["static-only"], &Kind::Name);
 
 const SERVER: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the server"),
-    interface("The interface that is served"),
-    with_default("prefix-pool", POOL, "static-only", "The pool of prefixes"),
-    with_default("address-pool", POOL, "static-only", "The pool of addresses"),
+    interface("Interface of the server"),
+    with_default("prefix-pool", POOL, "static-only", "Prefix pool"),
+    with_default("address-pool", POOL, "static-only", "Address pool"),
     with_default("lease-time", Kind::SPAN, "3d", "Lifetime of a binding"),
-    yes("rapid-commit", "Whether two messages will do"),
-    with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
+    yes("rapid-commit", "Rapid commit: exchange of two messages"),
+    with_default("use-radius", USE_RADIUS, "no", "Use RADIUS"),
     with_default(
         "preference",
         between(0, 255),
         "255",
-        "Preference among servers",
+        "Preference value of the server",
     ),
     text(
         "binding-script",
-        "Script to run when a binding begins or ends",
+        "Script to run when a binding is assigned or released",
     )
     .script(),
     with_default("dhcp-option", OPTIONS, "", "Options to send"),
@@ -46,13 +46,7 @@ const MORE: &[Property] = &[
         QUEUE_PLACE,
         "Position of client queues",
     ),
-    with_default(
-        "parent-queue",
-        PARENT,
-        "none",
-        "The queue above those for clients",
-    )
-    .quiet(),
+    with_default("parent-queue", PARENT, "none", "Parent of client queues").quiet(),
     with_default(
         "route-distance",
         between(0, 255),
@@ -63,19 +57,22 @@ const MORE: &[Property] = &[
         "allow-dual-stack-queue",
         Kind::Bool,
         "yes",
-        "Whether one queue serves both families",
+        "Use one queue for IPv4 and IPv6",
     )
     .quiet(),
-    no("use-reconfigure", "Whether clients can be told to renew"),
+    no(
+        "use-reconfigure",
+        "Allow the server to send reconfigure messages",
+    ),
     with_default(
         "address-lists",
         Kind::List(&Kind::Name),
         "",
-        "Lists that clients' addresses are added to",
+        "Address lists for clients' addresses",
     ),
     no(
         "ignore-ia-na-bindings",
-        "Whether clients get prefixes alone",
+        "Assign prefixes only, ignore address requests",
     ),
     shown("duid", Kind::Text, "DUID of this router"),
 ];

@@ -26,13 +26,13 @@ pub(crate) static MENU: Menu = Menu {
                     min: 3 * SECOND,
                     max: 1_800 * SECOND,
                 },
-                "Shortest and longest time between advertisements",
+                "Minimum and maximum time between advertisements",
             )
             .default("3m20s-10m"),
             Property::new(
                 "ra-delay",
                 Kind::SPAN,
-                "Least time between answers to solicitations",
+                "Minimum time between answers to solicitations",
             )
             .default("3s"),
             Property::new(
@@ -44,7 +44,7 @@ pub(crate) static MENU: Menu = Menu {
                         max: 4_294_967_295,
                     },
                 ),
-                "The link's MTU, as advertised",
+                "Advertised MTU of the link",
             )
             .default("unspecified"),
             Property::new(
@@ -68,7 +68,7 @@ pub(crate) static MENU: Menu = Menu {
                         max: 65_535 * SECOND,
                     },
                 ),
-                "Lifetime as a default router; none if this router is not one",
+                "Lifetime as a default router; none: not a default router",
             )
             .default("30m"),
             Property::new(
@@ -80,31 +80,31 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "hop-limit",
                 Kind::Or(UNSPECIFIED, &Kind::Number { min: 0, max: 255 }),
-                "Hop limit for hosts to use",
+                "Advertised hop limit",
             )
             .default("unspecified"),
             Property::new(
                 "advertise-mac-address",
                 Kind::Bool,
-                "Advertises the hardware address",
+                "Advertise the MAC address",
             )
             .default("yes"),
             Property::new(
                 "advertise-dns",
                 Kind::Either(&Kind::Bool, &Kind::Words(&["self"])),
-                "Advertises DNS servers (RFC 8106); self: this router",
+                "Advertise DNS servers (RFC 8106); self: this router",
             )
             .default("yes"),
             Property::new(
                 "managed-address-configuration",
                 Kind::Bool,
-                "Hosts get addresses by DHCPv6",
+                "Tell hosts to request addresses by DHCPv6",
             )
             .default("no"),
             Property::new(
                 "other-configuration",
                 Kind::Bool,
-                "Hosts get the rest by DHCPv6",
+                "Tell hosts to request other settings by DHCPv6",
             )
             .default("no"),
             Property::new(

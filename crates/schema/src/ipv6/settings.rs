@@ -11,22 +11,22 @@ const PACKETS: Kind = Kind::COUNTER;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        Property::new("disable-ipv6", Kind::Bool, "Switches IPv6 off").default("no"),
-        Property::new("forward", Kind::Bool, "Forwards packets between interfaces").default("yes"),
-        Property::new("accept-redirects", ACCEPT, "Accepts redirects")
+        Property::new("disable-ipv6", Kind::Bool, "Disable IPv6").default("no"),
+        Property::new("forward", Kind::Bool, "Forward packets between interfaces").default("yes"),
+        Property::new("accept-redirects", ACCEPT, "Accept ICMPv6 redirects")
             .default("yes-if-forwarding-disabled")
             .inert(),
         Property::new(
             "accept-router-advertisements",
             ACCEPT,
-            "Accept addresses and routes of routers",
+            "Accept router advertisements",
         )
         .default("yes-if-forwarding-disabled")
         .inert(),
         Property::new(
             "accept-router-advertisements-on",
             Kind::Reference("interface-list"),
-            "Interfaces on which advertisements are accepted",
+            "Interfaces on which router advertisements are accepted",
         )
         .default("all")
         .inert(),
@@ -45,7 +45,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "stale-neighbor-detect-interval",
             ENTRIES,
-            "Seconds between looks for stale neighbours",
+            "Seconds between checks for stale neighbours",
         )
         .default("30"),
         Property::new(
@@ -72,7 +72,7 @@ pub(crate) static MENU: Menu = Menu {
             "Hash policy for routes with several gateways",
         )
         .default("l3"),
-        Property::new("allow-fast-path", Kind::Bool, "Allows FastPath").default("yes"),
+        Property::new("allow-fast-path", Kind::Bool, "Allow FastPath").default("yes"),
         Property::new(
             "ipv6-fast-path-active",
             Kind::Bool,
@@ -82,7 +82,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "ipv6-slow-path-reason",
             Kind::Text,
-            "Why packets that come in by an interface take the slow path",
+            "Reason for the slow path, by ingress interface",
         )
         .read_only(),
         Property::new("ipv6-fast-path-packets", PACKETS, "Packets by FastPath").read_only(),
@@ -90,10 +90,15 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "ipv6-fast-path-xdp-packets",
             PACKETS,
-            "Of those, the packets that the kernel forwarded by itself (XDP), as FastPath had done before",
+            "FastPath packets forwarded in the kernel (XDP)",
         )
         .read_only(),
-        Property::new("ipv6-fast-path-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
+            "ipv6-fast-path-xdp-bytes",
+            PACKETS,
+            "FastPath bytes forwarded in the kernel (XDP)",
+        )
+        .read_only(),
         Property::new(
             "ipv6-fasttrack-active",
             Kind::Bool,
@@ -105,17 +110,27 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "ipv6-fasttrack-xdp-packets",
             PACKETS,
-            "Of those, the packets that the kernel forwarded by itself (XDP), as FastTrack had done before",
+            "FastTrack packets forwarded in the kernel (XDP)",
         )
         .read_only(),
-        Property::new("ipv6-fasttrack-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
+            "ipv6-fasttrack-xdp-bytes",
+            PACKETS,
+            "FastTrack bytes forwarded in the kernel (XDP)",
+        )
+        .read_only(),
         Property::new(
             "ipv6-firewall-xdp-packets",
             PACKETS,
-            "Packets of connections that the kernel forwarded by itself (XDP), as rules had let them pass",
+            "Packets of accepted connections forwarded in the kernel (XDP)",
         )
         .read_only(),
-        Property::new("ipv6-firewall-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
+            "ipv6-firewall-xdp-bytes",
+            PACKETS,
+            "Bytes of accepted connections forwarded in the kernel (XDP)",
+        )
+        .read_only(),
     ]],
     ..Menu::new("/ipv6/settings", MenuShape::Settings, "IPv6 settings")
 };

@@ -22,5 +22,5 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('T', "traffic-eng", 0),
     ],
     columns: &["label", "vrf", "prefix", "nexthops"],
-    ..idle_rows("/mpls/forwarding-table", "Forwarding table of labels")
+    ..idle_rows("/mpls/forwarding-table", "MPLS forwarding table")
 };

@@ -10,11 +10,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", INTERFACES, "The interface").required(),
-            optional(
-                "mpls-mtu",
-                between(512, 65_535),
-                "Largest packet including its labels",
-            ),
+            optional("mpls-mtu", between(512, 65_535), "MTU including the labels"),
             maybe("input", "Accept labelled packets"),
         ],
         COMMENT_SAID,

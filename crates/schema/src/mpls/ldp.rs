@@ -27,14 +27,18 @@ pub(crate) static MENU: Menu = Menu {
         &[
             list("afi", &FAMILIES, "Families").optional(),
             optional("vrf", VRF, "The VRF"),
-            ipv4("lsr-id", "Number of the router").optional(),
+            ipv4("lsr-id", "Router identifier (LSR ID)").optional(),
             list(
                 "transport-addresses",
                 &ADDRESSES,
-                "Own addresses of sessions",
+                "Local transport addresses",
             )
             .optional(),
-            optional("preferred-afi", FAMILIES, "Family of sessions"),
+            optional(
+                "preferred-afi",
+                FAMILIES,
+                "Preferred address family of sessions",
+            ),
             maybe(
                 "distribute-for-default",
                 "Assign a label to the default route",
@@ -49,7 +53,7 @@ pub(crate) static MENU: Menu = Menu {
                 between(0, 255),
                 "Maximum number of hops on a path",
             ),
-            maybe("loop-detect", "Looks for loops"),
+            maybe("loop-detect", "Detect loops"),
             maybe(
                 "use-explicit-null",
                 "Keep the label up to the last router (explicit null)",

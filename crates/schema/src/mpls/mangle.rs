@@ -13,14 +13,14 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             list("chain", &CHAINS, "Chain in which packets are matched").optional(),
-            list("exp", &PRIORITY, "Their priorities").optional(),
-            optional("set-exp", PRIORITY, "New priority"),
-            optional("set-mark", Kind::Name, "New mark"),
+            list("exp", &PRIORITY, "EXP bits to match").optional(),
+            optional("set-exp", PRIORITY, "New EXP bits"),
+            optional("set-mark", Kind::Name, "New packet mark"),
         ],
         COMMENT_SAID,
     ],
     flags: DISABLED,
     columns: &["chain", "exp", "set-mark"],
     commands: COMMANDS,
-    ..idle_list("/mpls/mangle", "Marks of labelled packets")
+    ..idle_list("/mpls/mangle", "Marking of labelled packets")
 };

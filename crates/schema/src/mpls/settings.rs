@@ -17,8 +17,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("dynamic-label-range", LABELS, "Range of dynamic labels")
             .default("16-1048575"),
-        yes("propagate-ttl", "Copies the TTL between packet and label"),
-        yes("allow-fast-path", "Allows FastPath"),
+        yes("propagate-ttl", "Copy the TTL between packet and label"),
+        yes("allow-fast-path", "Allow FastPath"),
         shown(
             "mpls-fast-path-active",
             Kind::Bool,
@@ -32,5 +32,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("mpls-fast-path-bytes", Kind::COUNTER, "Bytes by FastPath"),
     ]],
     old_paths: &["/mpls"],
-    ..idle_settings("/mpls/settings", "Switching by labels as a whole")
+    ..idle_settings("/mpls/settings", "MPLS settings")
 };

@@ -14,17 +14,17 @@ pub(crate) const AFFINITY: &[Property] = &[
     optional(
         "affinity-include-all",
         U32,
-        "Affinities of which links must have all",
+        "Affinity bits of which a link must have all",
     ),
     optional(
         "affinity-include-any",
         U32,
-        "Affinities of which links must have one",
+        "Affinity bits of which a link must have one",
     ),
     optional(
         "affinity-exclude",
         U32,
-        "Affinities of which links must have none",
+        "Affinity bits of which a link must have none",
     ),
     optional("holding-priority", between(0, 7), "Holding priority"),
     optional("setup-priority", between(0, 7), "Setup priority"),

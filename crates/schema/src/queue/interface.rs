@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
         reference("interface", "interface", "The interface").read_only(),
         Property::new("queue", Kind::Or(&["no-queue"], &TYPE), "Type of the queue")
             .default("no-queue"),
-        shown("active-queue", Kind::Text, "Type of the queue at present"),
+        shown("active-queue", Kind::Text, "Current type of the queue"),
     ]],
     columns: &["interface", "queue", "active-queue"],
     key: Some("interface"),

@@ -36,9 +36,9 @@ const EACH: &[Property] = &[
     .default("8/8"),
     Property::new("queue", Kind::Pair(&TYPE), "Types of the queues")
         .default("default-small/default-small"),
-    rates("limit-at", "Guaranteed rates"),
+    rates("limit-at", "Guaranteed rates (upload/download)"),
     rates("max-limit", "Maximum rates"),
-    rates("burst-limit", "Rates of a burst"),
+    rates("burst-limit", "Burst rates"),
     rates("burst-threshold", "Average rates above which bursts end"),
     Property::new(
         "burst-time",
@@ -96,15 +96,15 @@ const TOTAL: &[Property] = &[
     count("total-packets", "Packets, total of both directions"),
     count("dropped", "Dropped packets"),
     count("total-dropped", "Dropped packets, total of both directions"),
-    count("rate", "Bits a second at present"),
+    count("rate", "Current rate in bits per second"),
     count(
         "total-rate",
-        "Current rate in bits a second, total of both directions",
+        "Current rate in bits per second, total of both directions",
     ),
-    count("packet-rate", "Packets a second at present"),
+    count("packet-rate", "Current rate in packets per second"),
     count(
         "total-packet-rate",
-        "Current rate in packets a second, total of both directions",
+        "Current rate in packets per second, total of both directions",
     ),
     count("queued-packets", "Queued packets"),
     count(
@@ -116,7 +116,7 @@ const TOTAL: &[Property] = &[
         "total-queued-bytes",
         "Queued bytes, total of both directions",
     ),
-    count("pcq-queues", "Queues within PCQ"),
+    count("pcq-queues", "Number of PCQ subqueues"),
     count(
         "total-pcq-queues",
         "PCQ subqueues, total of both directions",

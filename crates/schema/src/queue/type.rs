@@ -20,14 +20,14 @@ const fn rate(name: &'static str, help: &'static str) -> Property {
 }
 
 const SIMPLE: &[Property] = &[
-    count("pfifo-limit", "50", "Packets that wait"),
-    count("bfifo-limit", "15000", "Bytes that wait"),
+    count("pfifo-limit", "50", "Queue length in packets"),
+    count("bfifo-limit", "15000", "Queue length in bytes"),
     count(
         "mq-pfifo-limit",
         "50",
         "Queue length in packets, for each hardware queue",
     ),
-    count("red-limit", "60", "Packets that wait"),
+    count("red-limit", "60", "Queue length in packets"),
     count(
         "red-min-threshold",
         "10",
@@ -38,18 +38,18 @@ const SIMPLE: &[Property] = &[
         "50",
         "Average queue length at which dropping is most likely",
     ),
-    count("red-burst", "20", "Packets of a burst"),
-    count("red-avg-packet", "1000", "Bytes of a usual packet"),
+    count("red-burst", "20", "Burst size in packets"),
+    count("red-avg-packet", "1000", "Average packet size in bytes"),
     count(
         "sfq-perturb",
         "5",
-        "Seconds after which the hash of flows changes",
+        "Interval in seconds at which the flow hash changes",
     ),
-    count("sfq-allot", "1514", "Bytes at a turn"),
+    count("sfq-allot", "1514", "Bytes sent per round and flow"),
 ];
 
 const PCQ: &[Property] = &[
-    rate("pcq-rate", "Rate of each"),
+    rate("pcq-rate", "Rate of each subqueue; 0: no limit"),
     Property::new("pcq-limit", Kind::Kib, "Length of each subqueue").default("50KiB"),
     list("pcq-classifier", &CLASSES, "Classifier of subqueues").default(""),
     Property::new(
@@ -58,9 +58,15 @@ const PCQ: &[Property] = &[
         "Total length of all subqueues",
     )
     .default("2000KiB"),
-    rate("pcq-burst-rate", "Rate of a burst"),
+    rate("pcq-burst-rate", "Burst rate of each subqueue"),
     rate("pcq-burst-threshold", "Average rate above which bursts end"),
-    within("pcq-burst-time", 1_000, U32 * 1_000, "Time of that average").default("10s"),
+    within(
+        "pcq-burst-time",
+        1_000,
+        U32 * 1_000,
+        "Averaging time of the burst threshold",
+    )
+    .default("10s"),
     number(
         "pcq-src-address-mask",
         0,
@@ -92,7 +98,7 @@ const PCQ: &[Property] = &[
 ];
 
 const CODEL: &[Property] = &[
-    count("codel-limit", "1000", "Packets that wait"),
+    count("codel-limit", "1000", "Queue length in packets"),
     span("codel-target", "Target delay").default("5ms"),
     span(
         "codel-interval",
@@ -101,26 +107,35 @@ const CODEL: &[Property] = &[
     .default("100ms"),
     no("codel-ecn", "Mark packets (ECN) before dropping them"),
     span("codel-ce-threshold", "Delay at which packets are marked").optional(),
-    count("fq-codel-limit", "10240", "Packets that wait"),
-    count("fq-codel-flows", "1024", "Flows"),
+    count("fq-codel-limit", "10240", "Queue length in packets"),
+    count("fq-codel-flows", "1024", "Number of flow queues"),
     span("fq-codel-target", "Target delay").default("5ms"),
     span(
         "fq-codel-interval",
         "Interval in which the target delay may be exceeded",
     )
     .default("100ms"),
-    count("fq-codel-quantum", "1514", "Bytes at a turn"),
+    count("fq-codel-quantum", "1514", "Bytes sent per round and flow"),
     yes("fq-codel-ecn", "Mark packets (ECN) before dropping them"),
-    count("fq-codel-memlimit", "33554432", "Bytes that wait").unit("B"),
+    count("fq-codel-memlimit", "33554432", "Memory limit in bytes").unit("B"),
     span("fq-codel-ce-threshold", "Delay at which packets are marked").optional(),
 ];
 
 const CAKE: &[Property] = &[
-    rate("cake-bandwidth", "Rate; 0 is no limit"),
-    no("cake-autorate-ingress", "Finds the rate out").inert(),
-    words("cake-atm", &["atm", "none", "ptm"], "Cells of the line").default("none"),
+    rate("cake-bandwidth", "Rate of the shaper; 0: no limit"),
+    no(
+        "cake-autorate-ingress",
+        "Estimate the rate from received traffic",
+    )
+    .inert(),
+    words(
+        "cake-atm",
+        &["atm", "none", "ptm"],
+        "Cell compensation of the line (ATM or PTM)",
+    )
+    .default("none"),
     number("cake-overhead", -64, 256, "Overhead of the line in bytes").default("0"),
-    number("cake-mpu", 0, 256, "Bytes of the smallest packet").default("0"),
+    number("cake-mpu", 0, 256, "Minimum packet size in bytes").default("0"),
     list(
         "cake-overhead-scheme",
         &Kind::Words(OVERHEAD),
@@ -131,15 +146,15 @@ const CAKE: &[Property] = &[
     words("cake-rtt-scheme", RTT, "Preset of the round-trip time").optional(),
     words("cake-diffserv", DIFFSERV, "Priority scheme").default("diffserv3"),
     words("cake-flowmode", FLOWS, "Flow isolation mode").default("triple-isolate"),
-    no("cake-nat", "Looks at addresses before NAT").inert(),
-    no("cake-wash", "Clears the DSCP"),
+    no("cake-nat", "Isolate hosts by their addresses before NAT").inert(),
+    no("cake-wash", "Clear the DSCP"),
     words(
         "cake-ack-filter",
         &["aggressive", "filter", "none"],
         "Drop redundant acknowledgements",
     )
     .default("none"),
-    count("cake-memlimit", "0", "Bytes that wait").unit("B"),
+    count("cake-memlimit", "0", "Memory limit in bytes; 0: automatic").unit("B"),
 ];
 
 const OVERHEAD: &[&str] = &[
@@ -207,7 +222,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the type"),
-            words("kind", KINDS, "Kinds of queues").required(),
+            words("kind", KINDS, "Queue discipline").required(),
         ],
         SIMPLE,
         PCQ,

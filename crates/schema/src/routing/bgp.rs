@@ -53,33 +53,39 @@ pub(crate) const TARGET: Kind =
 
 /// Properties of the whole connection.
 pub(crate) const WHOLE: &[Property] = &[
-    optional("as", OWN_AS, "Number of the own autonomous system"),
-    optional("router-id", ROUTER_ID, "Number of the router"),
+    optional("as", OWN_AS, "Local AS number"),
+    optional("router-id", ROUTER_ID, "Router ID"),
     optional(
         "cluster-id",
         Kind::Address(Family::V4),
-        "Number of the reflectors' group",
+        "Cluster ID of the route reflectors",
     ),
     list("afi", &CARRIED, "Address families").optional(),
-    reference("routing-table", "routing-table", "Table of its routes").optional(),
+    reference(
+        "routing-table",
+        "routing-table",
+        "Routing table of the routes",
+    )
+    .optional(),
     optional("vrf", VRF, "The VRF"),
     list("templates", &Kind::Reference("bgp-template"), "Templates").optional(),
-    maybe(
-        "multihop",
-        "Whether the other end may be more than one hop away",
-    ),
-    maybe("use-bfd", "Monitor the other end by BFD"),
+    maybe("multihop", "Allow a remote router more than one hop away"),
+    maybe("use-bfd", "Monitor the remote router by BFD"),
     optional("hold-time", HOLD, "Hold time"),
     optional(
         "keepalive-time",
         seconds(1, 1_800),
         "Interval of keepalive messages",
     ),
-    optional("nexthop-choice", NEXT_HOP, "Next hop that is advertised"),
+    optional(
+        "nexthop-choice",
+        NEXT_HOP,
+        "Choice of the advertised next hop",
+    ),
     optional(
         "cisco-vpls-nlri-len-fmt",
         Kind::Words(&["auto-bits", "auto-bytes", "bits", "bytes"]),
-        "Of VPLS",
+        "Encoding of the length in VPLS NLRI (Cisco)",
     ),
     optional_text("save-to", "File to which messages are saved"),
 ];
@@ -112,7 +118,7 @@ pub(crate) const INPUT: &[Property] = &[
     optional(
         "input.allow-as",
         between(0, 10),
-        "How many times the own AS number may be in the path",
+        "Maximum occurrences of the local AS number in the path",
     ),
     optional(
         "input.attr-error-handling",
@@ -133,7 +139,7 @@ pub(crate) const INPUT: &[Property] = &[
     optional(
         "input.limit-process-routes-ipv4",
         U32,
-        "Maximum number of routes",
+        "Maximum number of IPv4 routes",
     ),
     optional(
         "input.limit-process-routes-ipv6",
@@ -152,7 +158,7 @@ pub(crate) const OUTPUT: &[Property] = &[
     ),
     maybe(
         "output.as-override",
-        "Replace the other end's AS number by the own",
+        "Replace the remote AS number by the local one",
     ),
     optional(
         "output.default-originate",
@@ -162,7 +168,7 @@ pub(crate) const OUTPUT: &[Property] = &[
     optional(
         "output.default-prepend",
         PREPEND,
-        "How many times the own AS number is prepended",
+        "How many times the local AS number is prepended",
     ),
     chain("output.filter-chain", "Filter chain for advertised routes"),
     chain(
@@ -184,8 +190,8 @@ pub(crate) const OUTPUT: &[Property] = &[
     ),
     maybe(
         "output.no-early-cut",
-        "Also send routes that the other end already knows",
+        "Send routes that the remote router has already advertised",
     ),
-    list("output.redistribute", &SOURCES, "Advertised routes").optional(),
+    list("output.redistribute", &SOURCES, "Redistributed routes").optional(),
     maybe("output.remove-private-as", "Remove private AS numbers"),
 ];

@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "prefix-length",
                 Kind::Range("-", &U32),
-                "Lengths of their prefixes",
+                "Prefix lengths of the routes",
             ),
             optional("count", U32, "Number of routes"),
             optional("offset", U32, "Number of routes to skip"),
@@ -27,15 +27,15 @@ pub(crate) static MENU: Menu = Menu {
             optional("target-scope", U32, "Target scope"),
             optional("dealer-id", U32, "Route source"),
             optional("instance-id", U32, "Number of the instance"),
-            optional("priv-offs", U32, "Offset of their own data"),
-            optional("priv-size", U32, "Size of their own data"),
+            optional("priv-offs", U32, "Offset of the routes' private data"),
+            optional("priv-size", U32, "Size of the routes' private data"),
             optional_text("seed", "Seed of the random numbers"),
-            maybe("use-hold", "Hold the routes back at first"),
+            maybe("use-hold", "Hold back the routes at first"),
         ],
         COMMENT_SAID,
     ],
     flags: DISABLED,
     columns: &["name", "dst-address", "count"],
     key: Some("name"),
-    ..idle_list("/routing/fantasy", "Routes for tests")
+    ..idle_list("/routing/fantasy", "Generated routes for tests")
 };

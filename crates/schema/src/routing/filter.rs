@@ -63,15 +63,15 @@ const MATCHERS: &[Property] = &[
     optional(
         "bgp-atomic-aggregate",
         Kind::Words(&["absent", "present"]),
-        "Whether parts are left out",
+        "Presence of the atomic aggregate attribute",
     ),
     list("bgp-communities", &Kind::Name, "Communities").optional(),
     optional("bgp-local-pref", NUMBERS, "Preference"),
     optional("bgp-med", NUMBERS, "Metric"),
     optional("bgp-origin", ORIGINS, "Origin"),
     optional("bgp-weight", NUMBERS, "Weight"),
-    optional("ospf-type", OSPF, "Kind of OSPF route"),
-    maybe("locally-originated-bgp", "Made here"),
+    optional("ospf-type", OSPF, "Type of the OSPF route"),
+    maybe("locally-originated-bgp", "Route originated by this router"),
     maybe("invert-match", "Invert the match"),
     optional(
         "address-family",
@@ -82,7 +82,7 @@ const MATCHERS: &[Property] = &[
 
 const ACTION: &[Property] = &[
     words("action", ACTIONS, "Action").default("passthrough"),
-    optional_text("jump-target", "Chain of jump"),
+    optional_text("jump-target", "Target chain of the action jump"),
     optional("set-distance", between(0, 255), "New distance"),
     optional("set-scope", between(0, 255), "New scope"),
     optional("set-target-scope", between(0, 255), "New target scope"),
@@ -105,7 +105,7 @@ const ACTION: &[Property] = &[
         Kind::Address(Family::V6),
         "Advertised IPv6 gateway",
     ),
-    optional_text("set-routing-mark", "New table"),
+    optional_text("set-routing-mark", "New routing mark"),
     optional_text("set-route-comment", "New comment"),
     optional("set-route-tag", U32, "New tag"),
     optional(
@@ -114,10 +114,10 @@ const ACTION: &[Property] = &[
         "Monitoring of the gateway",
     ),
     maybe("set-disabled", "Do not use the route"),
-    optional("set-type", TYPES, "New kind"),
+    optional("set-type", TYPES, "New route type"),
     maybe("set-use-te-nexthop", "Use traffic engineering tunnels"),
-    optional("set-bgp-local-pref", U32, "New preference"),
-    optional("set-bgp-med", Kind::Or(&["absent"], &U32), "New metric"),
+    optional("set-bgp-local-pref", U32, "New local preference"),
+    optional("set-bgp-med", Kind::Or(&["absent"], &U32), "New MED"),
     optional(
         "set-bgp-prepend",
         between(0, 16),
@@ -126,8 +126,18 @@ const ACTION: &[Property] = &[
     list("set-bgp-prepend-path", &U32, "AS numbers to prepend").optional(),
     optional("set-bgp-weight", U32, "New weight"),
     list("set-bgp-communities", &Kind::Name, "New communities").optional(),
-    list("append-bgp-communities", &Kind::Name, "Further communities").optional(),
-    list("set-mpls-te-nexthop", &ADDRESS, "New tunnels").optional(),
+    list(
+        "append-bgp-communities",
+        &Kind::Name,
+        "Communities to append",
+    )
+    .optional(),
+    list(
+        "set-mpls-te-nexthop",
+        &ADDRESS,
+        "New traffic engineering tunnels",
+    )
+    .optional(),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -14,11 +14,11 @@ pub(crate) static MENU: Menu = Menu {
             list("interfaces", &INTERFACES, "Interfaces").optional(),
             list("groups", &ADDRESS, "Groups").optional(),
             list("sources", &ADDRESS, "Senders").optional(),
-            maybe("exclude", "Whether the senders are excluded"),
+            maybe("exclude", "Exclude the listed sources"),
         ],
         COMMENT_SAID,
     ],
     flags: DISABLED,
     columns: &["interfaces", "groups", "sources"],
-    ..idle_list("/routing/gmp", "Multicast groups of the router itself")
+    ..idle_list("/routing/gmp", "Multicast groups joined by the router")
 };

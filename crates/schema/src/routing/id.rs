@@ -17,8 +17,8 @@ const SELECT: Kind = Kind::Words(&[
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            named("Name of the number"),
-            ipv4("id", "The number").optional(),
+            named("Name of the router ID"),
+            ipv4("id", "Router ID").optional(),
             list(
                 "select-dynamic-id",
                 &SELECT,
@@ -26,7 +26,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .optional(),
             optional("select-from-vrf", VRF, "VRF whose addresses are considered"),
-            shown("dynamic-id", Kind::Text, "The number at present"),
+            shown("dynamic-id", Kind::Text, "Current router ID"),
         ],
         COMMENT_SAID,
     ],
@@ -41,5 +41,5 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have id with such name",
     }],
-    ..idle_list("/routing/id", "Numbers of routers")
+    ..idle_list("/routing/id", "Router IDs")
 };

@@ -15,7 +15,7 @@ pub(crate) static MENU: Menu = Menu {
             "query-response-interval",
             1_000,
             3_600_000,
-            "Time to answer a query",
+            "Maximum response time of queries",
         )
         .default("10s"),
         no("quick-leave", "Leave a multicast group at once"),

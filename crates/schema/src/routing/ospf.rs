@@ -39,12 +39,12 @@ pub(crate) const HOW: &[Property] = &[
         "Priority in the election of the designated router",
     ),
     optional("auth", SIGNATURES, "Authentication of messages"),
-    optional("auth-id", between(0, 255), "Number of the key"),
-    optional("auth-key", Kind::Text, "The key").sensitive(),
+    optional("auth-id", between(0, 255), "Key ID"),
+    optional("auth-key", Kind::Text, "Authentication key").sensitive(),
     optional(
         "instance-id",
         between(0, 255),
-        "Number of the instance on the link",
+        "Instance ID on the link (OSPFv3)",
     ),
     optional(
         "retransmit-interval",
@@ -58,8 +58,8 @@ pub(crate) const HOW: &[Property] = &[
         "Interval of hello messages",
     ),
     optional("dead-interval", seconds(1, 65_535), "Dead interval"),
-    maybe("use-bfd", "Watches neighbours by BFD"),
-    optional("passive", Kind::Presence, "Speaks to nobody"),
+    maybe("use-bfd", "Monitor neighbours by BFD"),
+    optional("passive", Kind::Presence, "Do not send or receive messages"),
 ];
 
 const fn named(name: &'static str, becomes: &'static str) -> OldProperty {

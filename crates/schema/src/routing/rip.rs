@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
         words(
             "distribute-default",
             &["always", "if-installed", "never"],
-            "Default route",
+            "Distribution of a default route",
         )
         .default("never"),
         no("redistribute-static", "Redistribute static routes"),
@@ -32,8 +32,8 @@ pub(crate) static MENU: Menu = Menu {
         metric("metric-default", "Metric of the default route"),
         metric("metric-static", "Metric of static routes"),
         metric("metric-connected", "Metric of connected networks"),
-        metric("metric-ospf", "Metric of routes of OSPF"),
-        metric("metric-bgp", "Metric of routes of BGP"),
+        metric("metric-ospf", "Metric of OSPF routes"),
+        metric("metric-bgp", "Metric of BGP routes"),
         span("update-timer", "Update interval").default("30s"),
         span("timeout-timer", "Timeout of routes").default("3m"),
         span(

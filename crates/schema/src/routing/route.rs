@@ -18,15 +18,23 @@ pub(crate) static MENU: Menu = Menu {
             "The table of the route",
         ),
         shown("gateway", Kind::Text, "Gateway of the route"),
-        shown("immediate-gw", Kind::Text, "The gateways after resolution"),
-        shown("distance", Kind::COUNTER, "The smallest distance wins"),
+        shown(
+            "immediate-gw",
+            Kind::Text,
+            "Resolved gateways and interfaces",
+        ),
+        shown(
+            "distance",
+            Kind::COUNTER,
+            "Administrative distance; the smallest wins",
+        ),
         shown("scope", Kind::COUNTER, "Scope for gateway resolution"),
         shown(
             "target-scope",
             Kind::COUNTER,
-            "The greatest scope of a route that resolves it",
+            "Maximum scope of routes that resolve the gateway",
         ),
-        shown("afi", Kind::Words(&["ip4", "ip6"]), "The family"),
+        shown("afi", Kind::Words(&["ip4", "ip6"]), "Address family"),
         shown(
             "belongs-to",
             Kind::Words(&["connected", "static"]),

@@ -30,5 +30,5 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("rpki-check", "Show whether an origin is allowed"),
         idle_command("rpki-query", "Show the valid origins of a network"),
     ],
-    ..idle_list("/routing/rpki", "Servers of RPKI")
+    ..idle_list("/routing/rpki", "RPKI servers")
 };

@@ -27,7 +27,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "min-prefix",
                 Kind::Number { min: 0, max: 128 },
-                "Routes of this length or shorter do not count",
+                "Ignore routes with this prefix length or a shorter one",
             )
             .optional(),
             Property::new(
@@ -36,7 +36,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Action for packets that match",
             )
             .default("lookup"),
-            Property::new("table", TABLE, "The table to look in").optional(),
+            Property::new("table", TABLE, "Routing table for the lookup").optional(),
             Property::new("chain", Kind::Name, "The chain that the rule is in")
                 .optional()
                 .inert(),

@@ -26,13 +26,7 @@ pub(crate) static MENU: Menu = Menu {
             "Interval of gateway checks",
         )
         .default("10s"),
-        within(
-            "check-gateway-ping-timeout",
-            1,
-            1_000,
-            "Timeout of an answer",
-        )
-        .default("1s"),
+        within("check-gateway-ping-timeout", 1, 1_000, "Timeout of a probe").default("1s"),
         chain("connected-in-chain", "Filter chain for connected networks"),
         chain(
             "dynamic-in-chain",
@@ -45,5 +39,5 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("mangle,vrf-lookup,vrf-unreach,local,user,main"),
     ]],
-    ..idle_settings("/routing/settings", "Routing as a whole")
+    ..idle_settings("/routing/settings", "Routing settings")
 };

@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "fib",
                 Kind::Presence,
-                "Packets can be forwarded by the table",
+                "Install the table's routes in the forwarding table",
             )
             .optional(),
         ],

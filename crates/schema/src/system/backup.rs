@@ -14,13 +14,13 @@ pub(crate) static MENU: Menu = Menu {
             &[
                 Argument {
                     required: true,
-                    ..argument("name", Kind::Name, "The file")
+                    ..argument("name", Kind::Name, "Name of the file")
                 },
                 PASSWORD,
                 argument(
                     "force-v6-to-v7-configuration-upgrade",
                     Kind::Bool,
-                    "Of no use here",
+                    "Accepted without effect",
                 ),
             ],
         ),
@@ -28,13 +28,9 @@ pub(crate) static MENU: Menu = Menu {
             "save",
             "Save configuration backup",
             &[
-                argument("name", Kind::Name, "The file"),
+                argument("name", Kind::Name, "Name of the file"),
                 PASSWORD,
-                argument(
-                    "dont-encrypt",
-                    Kind::Bool,
-                    "Whether the file is readable to all",
-                ),
+                argument("dont-encrypt", Kind::Bool, "Do not encrypt the file"),
                 argument(
                     "encryption",
                     Kind::Words(&["aes-sha256"]),

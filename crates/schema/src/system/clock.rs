@@ -6,8 +6,8 @@ use crate::declare::{shown, yes};
 use crate::spelling::{DATE_TIME, OFFSET};
 
 /// Refusal of commands that set the clock.
-const MACHINE: &str = "the clock is the machine's: set it there (timedatectl set-time), or let the machine ask \
-                       a time server";
+const MACHINE: &str =
+    "the clock belongs to the machine: set it there (timedatectl set-time), or enable NTP there";
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -15,13 +15,13 @@ pub(crate) static MENU: Menu = Menu {
         shown("date", Kind::Text, "Date"),
         yes(
             "time-zone-autodetect",
-            "Finds the time zone by the public address",
+            "Detect the time zone by the public address",
         )
         .inert(),
         Property::new(
             "time-zone-name",
             Kind::Words(super::zones::ZONES),
-            "Name of the time zone; manual takes what the menu below says",
+            "Name of the time zone; manual: as in /system/clock/manual",
         )
         .default("manual"),
         shown("gmt-offset", OFFSET, "Offset of local time from UTC"),
@@ -52,14 +52,14 @@ pub(crate) static MANUAL: Menu = Menu {
         .default("+00:00"),
         Property::new("dst-delta", OFFSET, "Offset added by daylight saving time")
             .default("+00:00"),
-        Property::new("dst-start", DATE_TIME, "When daylight saving time begins")
+        Property::new("dst-start", DATE_TIME, "Start of daylight saving time")
             .default("1970-01-01 00:00:00"),
-        Property::new("dst-end", DATE_TIME, "When daylight saving time ends")
+        Property::new("dst-end", DATE_TIME, "End of daylight saving time")
             .default("1970-01-01 00:00:00"),
     ]],
     ..Menu::new(
         "/system/clock/manual",
         MenuShape::Settings,
-        "The time zone and its daylight saving time, where none is named",
+        "Manual time zone and daylight saving time",
     )
 };

@@ -4,8 +4,8 @@ use menu::{Argument, Kind, Menu, MenuShape, Policies};
 
 use crate::declare::{argument, command, counter, shown};
 
-const FILE: Argument = argument("file", Kind::Name, "A file of configuration");
-const REVISION: Argument = argument("revision", Kind::COUNTER, "A revision of the configuration");
+const FILE: Argument = argument("file", Kind::Name, "Configuration file");
+const REVISION: Argument = argument("revision", Kind::COUNTER, "Revision of the configuration");
 
 /// Makes an argument required.
 const fn needed(argument: Argument) -> Argument {
@@ -17,25 +17,33 @@ const fn needed(argument: Argument) -> Argument {
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        counter("revision", "The revision that is in force"),
+        counter("revision", "Active revision"),
         shown(
             "unconfirmed",
             Kind::COUNTER,
-            "The revision that awaits confirmation",
+            "Revision awaiting confirmation",
         ),
-        shown("by", Kind::Text, "User who applied it and can confirm it"),
-        shown("confirm-within", Kind::SPAN, "Time until it is undone"),
-        shown("fault", Kind::Text, "Why changes cannot be stored"),
+        shown(
+            "by",
+            Kind::Text,
+            "User who applied the revision and can confirm it",
+        ),
+        shown(
+            "confirm-within",
+            Kind::SPAN,
+            "Time until the unconfirmed revision is undone",
+        ),
+        shown("fault", Kind::Text, "Reason why changes cannot be stored"),
     ]],
     commands: &[
         command(
             "accept",
-            "Accept the state that was read from damaged files",
+            "Accept the state recovered from damaged files",
             &[],
         ),
         command(
             "apply",
-            "Make the smallest change that leads to a file",
+            "Apply the minimal change that leads to a configuration file",
             &[
                 needed(FILE),
                 argument(
@@ -71,7 +79,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/system/configuration",
         MenuShape::Status,
-        "Configuration as a whole",
+        "Configuration revisions and transactional changes",
     )
 };
 
@@ -98,7 +106,7 @@ pub(crate) static HISTORY: Menu = Menu {
 pub(crate) static EFFECTS: Menu = Menu {
     properties: &[&[
         shown("menu", Kind::Text, "The menu"),
-        shown("item", Kind::Text, "The item, as a command names it"),
+        shown("item", Kind::Text, "Item, as written in commands"),
         shown("missing", Kind::Text, "Missing part of the implementation"),
     ]],
     columns: &["menu", "item", "missing"],
@@ -108,6 +116,6 @@ pub(crate) static EFFECTS: Menu = Menu {
     ..Menu::new(
         menu::EFFECTS,
         MenuShape::Rows,
-        "Parts of the configuration that have no effect yet",
+        "Parts of the configuration that have no effect",
     )
 };

@@ -39,13 +39,13 @@ pub(crate) static SCREEN: Menu = Menu {
         Property::new(
             "line-count",
             Kind::Words(&["25", "40", "50"]),
-            "Lines of text",
+            "Number of text lines",
         )
         .default("25"),
         Property::new(
             "blank-interval",
             Kind::Words(&["never", "1min", "10min", "60min"]),
-            "Time without key presses after which the screen goes dark",
+            "Idle time after which the screen is blanked",
         )
         .default("10min"),
     ]],

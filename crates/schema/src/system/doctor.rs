@@ -10,9 +10,9 @@ pub(crate) static MENU: Menu = Menu {
         shown("rule", Kind::Text, "Kind of the mistake"),
         shown("menu", Kind::Text, "The menu of the item at fault"),
         shown("item", Kind::Text, "The item at fault"),
-        shown("finding", Kind::Text, "Incorrect part"),
-        shown("cause", Kind::Text, "Explanation of the mistake"),
-        shown("mend", Kind::Text, "Correct form"),
+        shown("finding", Kind::Text, "Description of the mistake"),
+        shown("cause", Kind::Text, "Cause of the mistake"),
+        shown("mend", Kind::Text, "Proposed correction"),
         shown(
             "fix",
             Kind::Text,
@@ -24,6 +24,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/system/doctor",
         MenuShape::Rows,
-        "Mistakes in the configuration, with cause and mend",
+        "Mistakes in the configuration, with causes and corrections",
     )
 };

@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("check-disk", "Check the disk for errors", &[]),
         idle_command(
             "check-installation",
-            "Check whether the installed files are whole",
+            "Check the integrity of the installed files",
             &[
                 APPEND,
                 AS_VALUE,
@@ -30,7 +30,7 @@ pub(crate) static MENU: Menu = Menu {
         super::reset::RESET,
         idle_command(
             "serial-terminal",
-            "Talk to a device at a serial port",
+            "Open a terminal on a serial port",
             &[
                 argument("channel", U32, "Channel"),
                 required_argument("port", Kind::Reference("port"), "Port"),
@@ -94,5 +94,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     command_policies: &[("reset-configuration", Policies::WRITE.or(Policies::POLICY))],
-    ..Menu::new("/system", MenuShape::Folder, "The router itself")
+    ..Menu::new("/system", MenuShape::Folder, "System settings and tools")
 };

@@ -6,7 +6,7 @@ use crate::declare::{MONITORED, U32, idle_command, no, text};
 
 pub(crate) static GPS: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether the receiver is used"),
+        no("enabled", "Enable the GPS receiver"),
         Property::new(
             "port",
             Kind::Or(&["none"], &Kind::Or(&["auto"], &Kind::Text)),
@@ -16,7 +16,7 @@ pub(crate) static GPS: Menu = Menu {
         Property::new("channel", U32, "The channel of the port").default("0"),
         Property::new("init-channel", U32, "Channel used to set up the receiver").default("0"),
         text("init-string", "String sent to set up the receiver"),
-        no("set-system-time", "Sets the clock"),
+        no("set-system-time", "Set the clock by GPS"),
         Property::new(
             "coordinate-format",
             Kind::Words(&["dms", "dd", "ddmm"]),

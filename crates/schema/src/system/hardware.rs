@@ -10,7 +10,7 @@ pub(crate) static HEALTH: Menu = Menu {
         Property::new(
             "state-after-reboot",
             Kind::Words(&["disabled", "enabled"]),
-            "Whether monitoring goes on after a restart",
+            "State of monitoring after a restart",
         )
         .default("enabled"),
         shown("state", Kind::Bool, "State"),
@@ -46,18 +46,28 @@ pub(crate) static HEALTH_SETTINGS: Menu = Menu {
         Property::new(
             "fan-switch",
             Kind::Words(&["auto", "off", "on"]),
-            "Conditions under which fans turn",
+            "When fans run",
         )
         .optional(),
         Property::new(
             "fan-on-threshold",
             DEGREES,
-            "Temperature from which fans turn",
+            "Temperature above which fans run",
         )
         .optional(),
-        Property::new("fan-full-speed-temp", DEGREES, "Temperature of full speed").optional(),
+        Property::new(
+            "fan-full-speed-temp",
+            DEGREES,
+            "Temperature at which fans run at full speed",
+        )
+        .optional(),
         Property::new("fan-target-temp", DEGREES, "Target temperature").optional(),
-        Property::new("fan-min-speed-percent", PERCENT, "Least speed in percent").optional(),
+        Property::new(
+            "fan-min-speed-percent",
+            PERCENT,
+            "Minimum fan speed in percent",
+        )
+        .optional(),
         Property::new(
             "fan-control-interval",
             Kind::SPAN,
@@ -73,7 +83,7 @@ pub(crate) static HEALTH_SETTINGS: Menu = Menu {
         Property::new(
             "cpu-overtemp-threshold",
             DEGREES,
-            "Temperature that is too hot",
+            "Processor temperature that causes a restart",
         )
         .optional(),
         Property::new(
@@ -126,11 +136,7 @@ pub(crate) static SWOS: Menu = Menu {
         .default("0"),
     ]],
     effect: Effect::None,
-    ..Menu::new(
-        "/system/swos",
-        MenuShape::Settings,
-        "The other operating system of switches",
-    )
+    ..Menu::new("/system/swos", MenuShape::Settings, "SwOS settings")
 };
 
 pub(crate) static LEDS: Menu = Menu {
@@ -163,14 +169,14 @@ pub(crate) static LEDS: Menu = Menu {
                 "align-up",
                 "align-down",
             ]),
-            "Contents of the screen",
+            "Alignment of the LED display",
         )
         .default("interface-activity"),
         Property::new("leds", Kind::List(&Kind::Text), "Names of the LEDs").default(""),
         Property::new(
             "interface",
             Kind::Reference("interface"),
-            "The interface that is shown",
+            "Interface shown by the LED",
         )
         .optional(),
         Property::new(
@@ -208,22 +214,18 @@ pub(crate) static LEDS: Menu = Menu {
     columns: &["type", "leds", "interface"],
     parts: 32,
     effect: Effect::None,
-    ..Menu::new("/system/leds", MenuShape::List, "Meaning of the LEDs")
+    ..Menu::new("/system/leds", MenuShape::List, "LED functions")
 };
 
 pub(crate) static LED_SETTINGS: Menu = Menu {
     properties: &[&[Property::new(
         "all-leds-off",
         Kind::Words(&["never", "immediate", "after-1min", "after-1h"]),
-        "Time at which the LEDs go dark",
+        "Time after which the LEDs are switched off",
     )
     .default("never")]],
     effect: Effect::None,
-    ..Menu::new(
-        "/system/leds/settings",
-        MenuShape::Settings,
-        "All LEDs together",
-    )
+    ..Menu::new("/system/leds/settings", MenuShape::Settings, "LED settings")
 };
 
 pub(crate) static REGULATORY: Menu = Menu {
@@ -232,6 +234,6 @@ pub(crate) static REGULATORY: Menu = Menu {
     ..Menu::new(
         "/system/regulatory",
         MenuShape::Status,
-        "Approvals of the radio",
+        "Regulatory information of the radio",
     )
 };

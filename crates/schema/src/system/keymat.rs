@@ -16,12 +16,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("key-size", between(128, 4_096), "Length of a key in bits").default("256"),
         Property::new("name", Kind::Name, "Name of the provider").required(),
         Property::new("qkd-address", Kind::Text, "Address of the key server"),
-        Property::new(
-            "qkd-cache-size",
-            between(0, 1_000),
-            "Number of keys kept ready",
-        )
-        .default("0"),
+        Property::new("qkd-cache-size", between(0, 1_000), "Number of cached keys").default("0"),
         Property::new(
             "qkd-certificate",
             Kind::Or(&["none"], &Kind::Reference("certificate")),
@@ -42,7 +37,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command(
             "qkd-get-key",
-            "Ask the server for a key",
+            "Request a key from the server",
             &[
                 argument("additional-sae-ids", Kind::Text, "Additional SAE ids"),
                 NUMBER,
@@ -51,7 +46,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command(
             "qkd-get-key-with-ids",
-            "Ask the server for named keys",
+            "Request keys by identifier from the server",
             &[argument("key-ids", Kind::Text, "Key ids"), NUMBERS],
         ),
         idle_command(

@@ -32,11 +32,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("deadline-at", Kind::Text, "Deadline at"),
     ]],
     commands: &[
-        idle_command(
-            "generate-new-id",
-            "Assign a new identifier to the machine",
-            &[],
-        ),
+        idle_command("generate-new-id", "Assign a new system identifier", &[]),
         idle_command(
             "renew",
             "Renew the license",

@@ -130,7 +130,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "topics",
                 Kind::List(&Kind::Not(&Kind::Words(TOPICS))),
-                "Topics that a message must have, and with ! must not have",
+                "Topics that a message must have; ! excludes a topic",
             )
             .default("info"),
             text("prefix", "Text to put before the message"),
@@ -166,7 +166,7 @@ pub(crate) static MENU: Menu = Menu {
             values: &rule("critical", "echo"),
         },
     ],
-    ..Menu::new("/system/logging", MenuShape::List, "Rules for messages")
+    ..Menu::new("/system/logging", MenuShape::List, "Logging rules")
 };
 
 /// `remember` is meaningless for messages sent to a remote server.
@@ -193,12 +193,7 @@ pub(crate) static ACTION: Menu = Menu {
             "memory-stop-on-full",
             "Stop at the limit instead of discarding the oldest messages",
         ),
-        Property::new(
-            "disk-file-name",
-            Kind::Text,
-            "Beginning of the files' names",
-        )
-        .default("log"),
+        Property::new("disk-file-name", Kind::Text, "Prefix of the file names").default("log"),
         Property::new(
             "disk-lines-per-file",
             between(1, 65_535),
@@ -221,16 +216,16 @@ pub(crate) static ACTION: Menu = Menu {
         Property::new(
             "remote-log-format",
             Kind::Words(&["default", "syslog", "cef"]),
-            "Format of messages to a server",
+            "Format of messages to a log server",
         )
         .default("default"),
         Property::new(
             "remote-protocol",
             Kind::Words(&["udp", "tcp", "tls"]),
-            "Protocol of messages to a server",
+            "Protocol of messages to a log server",
         )
         .default("udp"),
-        no("check-certificate", "Checks the server's certificate"),
+        no("check-certificate", "Verify the server's certificate"),
         Property::new(
             "cef-event-delimiter",
             Kind::Text,
@@ -276,12 +271,8 @@ pub(crate) static ACTION: Menu = Menu {
             "Further recipients of messages by mail",
         )
         .default(""),
-        no("email-start-tls", "Sends mail over TLS"),
-        yes(
-            "remember",
-            "Keep messages for a console that is not open yet",
-        )
-        .inert(),
+        no("email-start-tls", "Send mail over TLS"),
+        yes("remember", "Keep messages until a console is opened").inert(),
         no("add-topics-string", "Prefix the message with its topics"),
         Property::new("script", Kind::Name, "Script to run for a message")
             .optional()
@@ -323,7 +314,7 @@ pub(crate) static ACTION: Menu = Menu {
     ],
     commands: &[Command {
         name: "clear",
-        help: "Clear the messages that an action keeps in memory",
+        help: "Clear the messages kept in memory",
         arguments: &[
             required_argument("action", Kind::Reference("logging-action"), "Action"),
             AS_VALUE,
@@ -332,11 +323,7 @@ pub(crate) static ACTION: Menu = Menu {
         repeats: false,
     }],
     idle: Some(in_vain),
-    ..Menu::new(
-        "/system/logging/action",
-        MenuShape::List,
-        "Actions for messages",
-    )
+    ..Menu::new("/system/logging/action", MenuShape::List, "Logging actions")
 };
 
 /// Returns the missing feature: script targets, or a remote format that is not implemented.

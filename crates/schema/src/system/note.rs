@@ -8,11 +8,11 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         yes(
             "show-at-login",
-            "Shows the note before the console's first prompt",
+            "Show the note before the console's first prompt",
         ),
         no(
             "show-at-cli-login",
-            "Shows the note before the password is asked for",
+            "Show the note before the password prompt",
         )
         .inert(),
         text("note", "The note"),

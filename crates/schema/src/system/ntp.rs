@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static CLIENT: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether the clock is set by servers"),
+        no("enabled", "Enable the NTP client"),
         Property::new(
             "mode",
             Kind::Words(&["unicast", "broadcast", "multicast", "manycast"]),
@@ -32,7 +32,7 @@ pub(crate) static CLIENT: Menu = Menu {
         Property::new(
             "servers",
             Kind::List(&HOST),
-            "The servers, as the menu below lists them",
+            "NTP servers, as in /system/ntp/client/servers",
         )
         .default(""),
         Property::new("vrf", Kind::Name, "The VRF of the servers")
@@ -73,11 +73,7 @@ pub(crate) static CLIENT: Menu = Menu {
         "Reset the frequency error of the clock",
         &[],
     )],
-    ..Menu::new(
-        "/system/ntp/client",
-        MenuShape::Settings,
-        "The time from servers",
-    )
+    ..Menu::new("/system/ntp/client", MenuShape::Settings, "NTP client")
 };
 
 /// Returns the mode that is not implemented: servers can only be discovered by broadcast.
@@ -96,13 +92,13 @@ pub(crate) static SERVERS: Menu = Menu {
             Property::new(
                 "min-poll",
                 between(3, 17),
-                "Least time between two questions, as a power of two seconds",
+                "Minimum poll interval as a power of two, in seconds",
             )
             .default("6"),
             Property::new(
                 "max-poll",
                 between(3, 17),
-                "Greatest time between two questions, as a power of two seconds",
+                "Maximum poll interval as a power of two, in seconds",
             )
             .default("10"),
             yes("iburst", "Send several requests at the beginning"),
@@ -149,14 +145,14 @@ pub(crate) static KEY: Menu = Menu {
         COMMENT,
     ]],
     columns: &["key-id"],
-    ..Menu::new("/system/ntp/key", MenuShape::List, "Keys of authentication")
+    ..Menu::new("/system/ntp/key", MenuShape::List, "Authentication keys")
 };
 
 pub(crate) static SERVER: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether questions are answered"),
-        no("broadcast", "Sends the time to broadcast addresses"),
-        no("multicast", "Sends the time to a multicast group").inert(),
+        no("enabled", "Enable the NTP server"),
+        no("broadcast", "Send the time to the broadcast addresses"),
+        no("multicast", "Send the time to a multicast group").inert(),
         no("manycast", "Answer manycast requests").inert(),
         Property::new(
             "broadcast-addresses",
@@ -164,7 +160,7 @@ pub(crate) static SERVER: Menu = Menu {
             "Broadcast addresses to which the time is sent",
         )
         .default(""),
-        Property::new("vrf", Kind::Name, "The VRF of those who ask")
+        Property::new("vrf", Kind::Name, "VRF of the clients")
             .default("main")
             .inert(),
         no(
@@ -184,9 +180,5 @@ pub(crate) static SERVER: Menu = Menu {
         )
         .default("none"),
     ]],
-    ..Menu::new(
-        "/system/ntp/server",
-        MenuShape::Settings,
-        "Time server for other machines",
-    )
+    ..Menu::new("/system/ntp/server", MenuShape::Settings, "NTP server")
 };

@@ -13,11 +13,7 @@ pub(crate) static CPU: Menu = Menu {
     ]],
     columns: &["cpu", "load", "irq", "disk"],
     effect: Effect::None,
-    ..Menu::new(
-        "/system/resource/cpu",
-        MenuShape::Rows,
-        "Load of the processors",
-    )
+    ..Menu::new("/system/resource/cpu", MenuShape::Rows, "CPU load per core")
 };
 
 pub(crate) static HARDWARE: Menu = Menu {
@@ -41,7 +37,7 @@ pub(crate) static HARDWARE: Menu = Menu {
         shown(
             "manufacturer-reported-max-power",
             Kind::Text,
-            "Manufacturer reported greatest power",
+            "Maximum power reported by the manufacturer",
         ),
         shown("irq", U32, "IRQ"),
         shown("memory", Kind::Text, "Memory"),
@@ -54,7 +50,7 @@ pub(crate) static HARDWARE: Menu = Menu {
     commands: &[
         idle_command(
             "authorize",
-            "Let a USB device be used",
+            "Authorize a USB device",
             &[argument("allow", Kind::Bool, "Allow"), NUMBERS],
         ),
         idle_command(
@@ -143,8 +139,8 @@ pub(crate) static RTRACE: Menu = Menu {
         "State",
     )]],
     commands: &[
-        idle_command("start", "Begin to trace", &[]),
-        idle_command("stop", "Stop to trace", &[]),
+        idle_command("start", "Start the trace", &[]),
+        idle_command("stop", "Stop the trace", &[]),
     ],
     effect: Effect::None,
     ..Menu::new("/system/rtrace", MenuShape::Status, "Trace for support")
@@ -153,15 +149,27 @@ pub(crate) static RTRACE: Menu = Menu {
 pub(crate) static DEFAULTS: Menu = Menu {
     properties: &[&[
         shown("script", Kind::Text, "Script"),
-        shown("caps-mode-script", Kind::Text, "Caps mode script"),
-        shown("wps-sync-mode-script", Kind::Text, "Wps sync mode script"),
-        shown("custom-script", Kind::Text, "Custom script"),
+        shown(
+            "caps-mode-script",
+            Kind::Text,
+            "Script of the CAPs mode configuration",
+        ),
+        shown(
+            "wps-sync-mode-script",
+            Kind::Text,
+            "Script of the WPS sync mode configuration",
+        ),
+        shown(
+            "custom-script",
+            Kind::Text,
+            "Custom factory configuration script",
+        ),
     ]],
     effect: Effect::None,
     ..Menu::new(
         "/system/default-configuration",
         MenuShape::Status,
-        "The configuration of the factory",
+        "Factory configuration",
     )
 };
 
@@ -171,26 +179,34 @@ pub(crate) static DEFAULTS_SCRIPT: Menu = Menu {
     ..Menu::new(
         "/system/default-configuration/script",
         MenuShape::Status,
-        "Script of the factory's configuration",
+        "Factory configuration script",
     )
 };
 
 pub(crate) static DEFAULTS_CAPS: Menu = Menu {
-    properties: &[&[shown("caps-mode-script", Kind::Text, "Caps mode script")]],
+    properties: &[&[shown(
+        "caps-mode-script",
+        Kind::Text,
+        "Script of the CAPs mode configuration",
+    )]],
     effect: Effect::None,
     ..Menu::new(
         "/system/default-configuration/caps-mode-script",
         MenuShape::Status,
-        "Script of the configuration for managed access points",
+        "Script of the CAPs mode configuration",
     )
 };
 
 pub(crate) static DEFAULTS_CUSTOM: Menu = Menu {
-    properties: &[&[shown("custom-script", Kind::Text, "Custom script")]],
+    properties: &[&[shown(
+        "custom-script",
+        Kind::Text,
+        "Custom factory configuration script",
+    )]],
     effect: Effect::None,
     ..Menu::new(
         "/system/default-configuration/custom-script",
         MenuShape::Status,
-        "Script of the owner's own factory configuration",
+        "Custom factory configuration script",
     )
 };

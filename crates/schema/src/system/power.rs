@@ -46,7 +46,7 @@ pub(crate) static UPS: Menu = Menu {
             shown("serial", Kind::Text, "Serial"),
             shown("manufacture-date", Kind::Text, "Manufacture date"),
             shown("load", U32, "Load"),
-            shown("on-line", Kind::Bool, "On line"),
+            shown("on-line", Kind::Bool, "Running on mains power"),
             shown("nominal-battery-voltage", U32, "Nominal battery voltage"),
             shown("offline-after", Kind::SPAN, "Offline after"),
         ],
@@ -66,13 +66,13 @@ pub(crate) static UPS: Menu = Menu {
         ),
         idle_command(
             "self-test",
-            "Let the supply test itself",
+            "Start a self-test of the supply",
             &[
                 AS_VALUE,
                 argument(
                     "hid-test-type",
                     Kind::Words(&["quick", "deep", "abort"]),
-                    "Hid test type",
+                    "Type of the self-test",
                 ),
                 NUMBER,
             ],
@@ -91,7 +91,7 @@ pub(crate) static WATCHDOG: Menu = Menu {
         Property::new(
             "watch-address",
             Kind::Or(&["none"], &Kind::Address(Family::Any)),
-            "Address that must answer",
+            "Address that must answer pings",
         )
         .default("none"),
         yes(
@@ -110,20 +110,13 @@ pub(crate) static WATCHDOG: Menu = Menu {
             "Time without an answer after which the router restarts",
         )
         .default("1m"),
-        yes(
-            "automatic-supout",
-            "Writes a file for support after a crash",
-        ),
-        no("auto-send-supout", "Sends the file by mail"),
+        yes("automatic-supout", "Write a support file after a crash"),
+        no("auto-send-supout", "Send the support file by mail"),
         text("send-email-to", "Recipient of the mail"),
         text("send-email-from", "Sender of the mail"),
         Property::new("send-smtp-server", HOST, "The mail server").default("0.0.0.0"),
     ]],
     old: &[OldProperty::gone("no-ping-delay")],
     effect: Effect::None,
-    ..Menu::new(
-        "/system/watchdog",
-        MenuShape::Settings,
-        "Restarts of a router that hangs",
-    )
+    ..Menu::new("/system/watchdog", MenuShape::Settings, "Watchdog settings")
 };

@@ -65,7 +65,7 @@ pub(crate) static PORT_MENU: Menu = Menu {
     flags: &[Flag::new('I', "inactive", 1)],
     columns: &["interface", "ptp"],
     effect: Effect::None,
-    ..Menu::new("/system/ptp/port", MenuShape::List, "Ports that take part")
+    ..Menu::new("/system/ptp/port", MenuShape::List, "PTP ports")
 };
 
 pub(crate) static STATUS: Menu = Menu {
@@ -73,11 +73,15 @@ pub(crate) static STATUS: Menu = Menu {
         shown("interface", Kind::Reference("interface"), "Interface"),
         shown("state", Kind::Text, "State"),
         shown("delay", U32, "Delay"),
-        shown("port-nr", U32, "Port nr"),
-        shown("as-capable", Kind::Bool, "As capable"),
-        shown("neigh-freq-drift", U32, "Neigh frequency drift"),
+        shown("port-nr", U32, "Port number"),
+        shown("as-capable", Kind::Bool, "Port is capable of 802.1AS"),
+        shown("neigh-freq-drift", U32, "Frequency drift of the neighbour"),
     ]],
     columns: &["interface", "state", "delay"],
     effect: Effect::None,
-    ..Menu::new("/system/ptp/status", MenuShape::Rows, "State of the ports")
+    ..Menu::new(
+        "/system/ptp/status",
+        MenuShape::Rows,
+        "State of the PTP ports",
+    )
 };

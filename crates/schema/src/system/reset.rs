@@ -8,17 +8,29 @@ pub(crate) const RESET: Command = command(
     "reset-configuration",
     "Reset configuration to default",
     &[
-        argument("caps-mode", Kind::Bool, "Of no use here"),
+        argument("caps-mode", Kind::Bool, "Accepted without effect"),
         argument(
             "force-v6-to-v7-configuration-upgrade",
             Kind::Bool,
-            "Of no use here",
+            "Accepted without effect",
         ),
-        argument("keep-apps", Kind::Bool, "Of no use here"),
-        argument("keep-users", Kind::Bool, "Keep the users"),
-        argument("no-defaults", Kind::Bool, "Begin with nothing"),
-        argument("run-after-reset", Kind::Text, "The file to begin with"),
-        argument("shutdown", Kind::Bool, "Of no use here"),
-        argument("skip-backup", Kind::Bool, "Do without a backup before"),
+        argument("keep-apps", Kind::Bool, "Accepted without effect"),
+        argument(
+            "keep-users",
+            Kind::Bool,
+            "Keep the users and their passwords",
+        ),
+        argument(
+            "no-defaults",
+            Kind::Bool,
+            "Do not load the default configuration",
+        ),
+        argument(
+            "run-after-reset",
+            Kind::Text,
+            "Script file to run after the reset",
+        ),
+        argument("shutdown", Kind::Bool, "Accepted without effect"),
+        argument("skip-backup", Kind::Bool, "Do not create a backup first"),
     ],
 );

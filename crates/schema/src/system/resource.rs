@@ -24,22 +24,30 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("cpu-load", Kind::COUNTER, "Load of the processor")
             .read_only()
             .unit("%"),
-        Property::new("free-hdd-space", BYTES, "Free space for the state")
-            .read_only()
-            .unit("B"),
-        Property::new("total-hdd-space", BYTES, "Space of the state's disk")
-            .read_only()
-            .unit("B"),
+        Property::new(
+            "free-hdd-space",
+            BYTES,
+            "Free space on the disk with the router's state",
+        )
+        .read_only()
+        .unit("B"),
+        Property::new(
+            "total-hdd-space",
+            BYTES,
+            "Size of the disk with the router's state",
+        )
+        .read_only()
+        .unit("B"),
         Property::new(
             "write-sect-since-reboot",
             Kind::COUNTER,
-            "Sectors that the router wrote to disk since its start",
+            "Sectors written by the router since its start",
         )
         .read_only(),
         Property::new(
             "write-sect-total",
             Kind::COUNTER,
-            "Sectors that were written to the state's disk",
+            "Sectors written to the disk with the router's state",
         )
         .read_only(),
         Property::new("architecture-name", TEXT, "Architecture of the processor").read_only(),

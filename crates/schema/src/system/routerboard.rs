@@ -34,7 +34,11 @@ pub(crate) static MENU: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
-    ..Menu::new("/system/routerboard", MenuShape::Status, "The board")
+    ..Menu::new(
+        "/system/routerboard",
+        MenuShape::Status,
+        "RouterBOARD information",
+    )
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
@@ -54,19 +58,14 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "boot-delay",
             Kind::SPAN,
-            "Time in which a key press stops the start",
+            "Time in which a key press interrupts booting",
         )
         .default("2s"),
-        Property::new(
-            "init-delay",
-            Kind::SPAN,
-            "Delay of the start for slow devices",
-        )
-        .default("0s"),
+        Property::new("init-delay", Kind::SPAN, "Boot delay for slow devices").default("0s"),
         Property::new(
             "enter-setup-on",
             Kind::Words(&["any-key", "delete-key"]),
-            "Which key opens the boot loader's menu",
+            "Key that opens the boot loader's menu",
         )
         .default("any-key"),
         Property::new(
@@ -86,25 +85,25 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "preboot-etherboot",
             Kind::Or(&["disabled"], &nanoseconds(SECOND, 30 * SECOND)),
-            "Time for which a start from the network is tried first",
+            "Duration of the initial network boot attempt",
         )
         .default("disabled"),
         Property::new(
             "preboot-etherboot-server",
             Kind::Or(&["any"], &Kind::Address(Family::V4)),
-            "The server of the start from the network",
+            "Network boot server",
         )
         .default("any"),
         Property::new(
             "etherboot-port",
             Kind::Words(&["ether1", "ether2"]),
-            "The port of the start from the network",
+            "Network boot port",
         )
         .default("ether1"),
         Property::new(
             "boot-os",
             Kind::Words(&["router-os", "swos"]),
-            "The system that is started",
+            "Operating system to boot",
         )
         .default("router-os"),
         no(
@@ -114,7 +113,7 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "cpu-mode",
             Kind::Words(&["power-save", "regular"]),
-            "Whether the processor saves power",
+            "CPU power mode",
         )
         .default("power-save"),
         Property::new(
@@ -143,15 +142,15 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "boot-protocol",
             Kind::Words(&["bootp", "dhcp"]),
-            "Protocol for the address when starting from the network",
+            "Network boot protocol",
         )
         .default("bootp"),
         yes(
             "enable-jumper-reset",
-            "Lets the jumper reset the configuration",
+            "Allow the jumper to reset the configuration",
         ),
-        no("force-backup-booter", "Starts by the spare boot loader"),
-        no("silent-boot", "Starts without a beep and without output"),
+        no("force-backup-booter", "Boot with the backup boot loader"),
+        no("silent-boot", "Boot without a beep and without output"),
         no("disable-pci", "Disable the PCI bus"),
         Property::new(
             "gpio-function",
@@ -168,13 +167,13 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "reformat-hold-button",
             nanoseconds(5 * SECOND, 600 * SECOND),
-            "Time for which the button must be held to erase everything",
+            "Hold time of the button that reformats the flash",
         )
         .default("20s"),
         Property::new(
             "reformat-hold-button-max",
             nanoseconds(5 * SECOND, 600 * SECOND),
-            "Maximum time for which the button may be held",
+            "Maximum hold time of the button",
         )
         .default("10m"),
         shown("safe-cpu-frequency", Kind::Text, "Safe CPU frequency"),
@@ -190,15 +189,14 @@ pub(crate) static SETTINGS: Menu = Menu {
     ..Menu::new(
         "/system/routerboard/settings",
         MenuShape::Settings,
-        "The boot loader",
+        "Boot loader settings",
     )
 };
 
 pub(crate) static MODE_BUTTON: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether the button runs the script"),
-        Property::new("hold-time", HOLD, "Time for which the button must be held")
-            .default("0s..1m"),
+        no("enabled", "Enable the button's script"),
+        Property::new("hold-time", HOLD, "Hold time of the button").default("0s..1m"),
         text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
@@ -211,9 +209,8 @@ pub(crate) static MODE_BUTTON: Menu = Menu {
 
 pub(crate) static RESET_BUTTON: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether the button runs the script"),
-        Property::new("hold-time", HOLD, "Time for which the button must be held")
-            .default("0s..1m"),
+        no("enabled", "Enable the button's script"),
+        Property::new("hold-time", HOLD, "Hold time of the button").default("0s..1m"),
         text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
@@ -226,9 +223,8 @@ pub(crate) static RESET_BUTTON: Menu = Menu {
 
 pub(crate) static WPS_BUTTON: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether the button runs the script"),
-        Property::new("hold-time", HOLD, "Time for which the button must be held")
-            .default("0s..1m"),
+        no("enabled", "Enable the button's script"),
+        Property::new("hold-time", HOLD, "Hold time of the button").default("0s..1m"),
         text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
@@ -244,7 +240,7 @@ pub(crate) static USB: Menu = Menu {
         Property::new(
             "type",
             Kind::Words(&["USB-type-A", "mini-PCIe", "auto"]),
-            "Socket in use, of two",
+            "USB type: port or mini-PCIe slot",
         )
         .default("auto"),
         Property::new(

@@ -64,11 +64,7 @@ pub(crate) static MENU: Menu = Menu {
         ("owner", AutoValue::User),
     ],
     check: Some(begins),
-    ..Menu::new(
-        "/system/scheduler",
-        MenuShape::List,
-        "Scripts that run at set times",
-    )
+    ..Menu::new("/system/scheduler", MenuShape::List, "Scheduled scripts")
 };
 
 /// Refuses an invalid start date or time.

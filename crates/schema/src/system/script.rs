@@ -29,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "dont-require-permissions",
                 Kind::Bool,
-                "Whether a user with fewer permissions than the script may run it",
+                "Allow users with fewer policies to run the script",
             )
             .default("no"),
             Property::new("last-started", Kind::Text, "Last start of the script").read_only(),
@@ -105,7 +105,7 @@ pub(crate) mod environment {
     ]];
 
     const COMMANDS: &[Command] = &[
-        const { on_items("remove", "Forget variables") },
+        const { on_items("remove", "Remove variables") },
         Command {
             name: "set",
             help: "Change the value of a variable",

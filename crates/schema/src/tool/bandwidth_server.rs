@@ -6,7 +6,7 @@ use crate::declare::{NUMBERS, U32, between, idle_command, shown, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        yes("enabled", "Whether tests are answered"),
+        yes("enabled", "Enable the bandwidth test server"),
         yes("authenticate", "Require name and password"),
         Property::new(
             "allocate-udp-ports-from",
@@ -38,7 +38,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/tool/bandwidth-server",
         MenuShape::Settings,
-        "The other end of throughput tests",
+        "Bandwidth test server",
     )
 };
 
@@ -53,18 +53,26 @@ pub(crate) static SESSION: Menu = Menu {
         ),
         shown("user", Kind::Text, "User"),
         shown("random-data", Kind::Bool, "Random data"),
-        shown("tx-current", U32, "Transmitted current"),
-        shown("tx-10-second-average", U32, "Transmitted 10 second average"),
-        shown("tx-total-average", U32, "Transmitted total average"),
-        shown("rx-current", U32, "Received current"),
-        shown("rx-10-second-average", U32, "Received 10 second average"),
-        shown("rx-total-average", U32, "Received total average"),
+        shown("tx-current", U32, "Current transmit rate"),
+        shown(
+            "tx-10-second-average",
+            U32,
+            "Average transmit rate over 10 seconds",
+        ),
+        shown("tx-total-average", U32, "Average transmit rate"),
+        shown("rx-current", U32, "Current receive rate"),
+        shown(
+            "rx-10-second-average",
+            U32,
+            "Average receive rate over 10 seconds",
+        ),
+        shown("rx-total-average", U32, "Average receive rate"),
         shown("lost-packets", U32, "Lost packets"),
-        shown("tx-size", Kind::Text, "Transmitted size"),
-        shown("rx-size", Kind::Text, "Received size"),
+        shown("tx-size", Kind::Text, "Size of transmitted packets"),
+        shown("rx-size", Kind::Text, "Size of received packets"),
         shown("tcp-connection-count", U32, "TCP connection count"),
-        shown("local-tx-speed", U32, "Local transmitted speed"),
-        shown("remote-tx-speed", U32, "Remote transmitted speed"),
+        shown("local-tx-speed", U32, "Local transmit rate"),
+        shown("remote-tx-speed", U32, "Remote transmit rate"),
     ]],
     columns: &["client", "protocol", "direction", "user"],
     commands: &[idle_command("remove", "Remove items", &[NUMBERS])],

@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "intercept-ip",
                 Kind::Address(Family::V4),
-                "Sender of the packets",
+                "Address from which packets are received",
             )
             .optional(),
             Property::new("intercept-port", PORT, "Port on which packets are received")
@@ -24,7 +24,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Action for the packets",
             )
             .default("pcap"),
-            text("file-root", "Beginning of the files' names"),
+            text("file-root", "Prefix of the file names"),
             Property::new(
                 "pcap-file-stop-interval",
                 Kind::SPAN,
@@ -41,7 +41,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "pcap-file-hash-method",
                 Kind::Words(&["none", "md5", "sha1", "sha256"]),
-                "Hash of the files",
+                "Hash algorithm for the files",
             )
             .default("sha256"),
             Property::new(
@@ -53,7 +53,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "limited-file-hash-method",
                 Kind::Words(&["none", "md5", "sha1", "sha256"]),
-                "Hash of the files",
+                "Hash algorithm for the files",
             )
             .default("sha256"),
             shown("access-session-id", U32, "Access session identifier"),

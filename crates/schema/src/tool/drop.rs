@@ -6,20 +6,12 @@ use crate::declare::{counter, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("reason", Kind::Text, "Why packets were discarded"),
-        shown(
-            "service",
-            Kind::Text,
-            "Service of this router for which the packets were",
-        ),
+        shown("reason", Kind::Text, "Drop reason"),
+        shown("service", Kind::Text, "Destination service on this router"),
         counter("packets", "Number of packets since the start"),
         shown("meaning", Kind::Text, "Explanation of the reason"),
     ]],
     columns: &["reason", "service", "packets", "meaning"],
     unnumbered_dynamic: true,
-    ..Menu::new(
-        "/tool/drop",
-        MenuShape::Rows,
-        "Packets that were discarded, by reason",
-    )
+    ..Menu::new("/tool/drop", MenuShape::Rows, "Dropped packets by reason")
 };

@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("server", HOST, "The mail server").default("0.0.0.0"),
         Property::new("port", PORT, "The mail server's port").default("25"),
-        Property::new("tls", TLS, "Whether the connection is encrypted").default("no"),
+        Property::new("tls", TLS, "Use of TLS").default("no"),
         Property::new("vrf", Kind::Name, "The VRF of the mail server")
             .default("main")
             .inert(),
@@ -28,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "certificate-verification",
             Kind::Words(&["no", "yes", "yes-without-crl"]),
-            "Checks the mail server's certificate",
+            "Verify the mail server's certificate",
         )
         .default("yes"),
         shown(

@@ -46,22 +46,22 @@ pub(crate) static MENU: Menu = Menu {
                 FILE,
                 FREEZE,
                 argument("interval", Kind::SPAN, "Interval"),
-                argument("local-tx-speed", Kind::Rate, "Local transmitted speed"),
+                argument("local-tx-speed", Kind::Rate, "Local transmit rate"),
                 argument(
                     "local-udp-tx-size",
                     Kind::Range("-", &between(28, 64_000)),
-                    "Local UDP transmitted size",
+                    "Size of UDP packets sent by this router",
                 ),
                 ONCE,
                 argument("password", Kind::Text, "Password"),
                 PROPLIST,
                 argument("protocol", Kind::Words(&["udp", "tcp"]), "Protocol"),
                 argument("random-data", Kind::Bool, "Random data"),
-                argument("remote-tx-speed", Kind::Rate, "Remote transmitted speed"),
+                argument("remote-tx-speed", Kind::Rate, "Remote transmit rate"),
                 argument(
                     "remote-udp-tx-size",
                     Kind::Range("-", &between(28, 64_000)),
-                    "Remote UDP transmitted size",
+                    "Size of UDP packets sent by the remote router",
                 ),
                 argument("user", Kind::Text, "User"),
                 WITHOUT_PAGING,
@@ -70,7 +70,7 @@ pub(crate) static MENU: Menu = Menu {
         .repeating(),
         command(
             "calculate",
-            "Work out rates, windows of TCP, token buckets, overhead of tunnels, wireless rates, networks",
+            "Calculate rates, TCP windows, token buckets, overheads and networks",
             &[
                 AS_VALUE,
                 required_argument(
@@ -78,7 +78,7 @@ pub(crate) static MENU: Menu = Menu {
                     Kind::Words(&[
                         "rates", "capacity", "window", "bucket", "tunnel", "wireless", "network",
                     ]),
-                    "Name of the test to run",
+                    "Name of the calculation",
                 ),
                 PROPLIST,
                 argument(
@@ -105,7 +105,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         command(
             "fetch",
-            "Copy files by HTTP, FTP, TFTP or SFTP",
+            "Transfer files by HTTP, FTP, TFTP or SFTP",
             &[
                 argument("address", HOST, "Address"),
                 AS_VALUE,
@@ -126,15 +126,11 @@ pub(crate) static MENU: Menu = Menu {
                     "HTTP content encoding",
                 ),
                 argument("http-data", Kind::Text, "HTTP data"),
-                argument(
-                    "http-header-field",
-                    Kind::Fields,
-                    "HTTP header field",
-                ),
+                argument("http-header-field", Kind::Fields, "HTTP header field"),
                 argument(
                     "http-max-redirect-count",
                     U32,
-                    "HTTP greatest redirect count",
+                    "Maximum number of HTTP redirects",
                 ),
                 argument(
                     "http-method",
@@ -200,7 +196,7 @@ pub(crate) static MENU: Menu = Menu {
         .repeating(),
         command(
             "ip-scan",
-            "Look for addresses in use",
+            "Scan a network for addresses in use",
             &[
                 argument(
                     "address-range",
@@ -218,7 +214,7 @@ pub(crate) static MENU: Menu = Menu {
         .repeating(),
         idle_command(
             "mac-scan",
-            "Look for devices by their hardware addresses",
+            "Scan for devices by MAC address",
             &[
                 AS_VALUE,
                 DURATION,
@@ -230,7 +226,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         idle_command(
             "mac-telnet",
-            "Open a session by hardware address",
+            "Open a session by MAC address",
             &[
                 unnamed_argument("host", Kind::Text, "Host"),
                 argument("interface", INTERFACE, "Interface"),
@@ -241,14 +237,10 @@ pub(crate) static MENU: Menu = Menu {
             help: "Send echo requests",
             arguments: &[
                 required_argument("address", ASKED, "Destination address"),
-                argument("arp-ping", Kind::Bool, "Ask by ARP instead"),
+                argument("arp-ping", Kind::Bool, "Send ARP requests instead of ICMP"),
                 AS_VALUE,
                 argument("count", COUNT, "Number of packets; 0 for no limit"),
-                argument(
-                    "do-not-fragment",
-                    Kind::Presence,
-                    "Do not fragment packets",
-                ),
+                argument("do-not-fragment", Kind::Presence, "Do not fragment packets"),
                 argument("dscp", DSCP, "DSCP"),
                 argument("interface", INTERFACE, "Outgoing interface"),
                 argument(
@@ -289,7 +281,7 @@ pub(crate) static MENU: Menu = Menu {
         .repeating(),
         command(
             "profile",
-            "Show the use of the processors",
+            "Show CPU usage by task",
             &[AS_VALUE, DURATION, FREEZE, WITHOUT_PAGING],
         )
         .repeating(),
@@ -389,7 +381,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         command(
             "torch",
-            "Show traffic as it passes",
+            "Show current traffic of an interface",
             &[
                 AS_VALUE,
                 argument("cpu", U32, "CPU"),
@@ -402,7 +394,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument(
                     "dst-address6",
                     Kind::Prefix(Family::V6),
-                    "Destination address6",
+                    "IPv6 destination address",
                 ),
                 DURATION,
                 FREEZE,
@@ -423,7 +415,11 @@ pub(crate) static MENU: Menu = Menu {
                 argument("port", Kind::Or(&["any"], &PORT), "Port"),
                 PROPLIST,
                 argument("src-address", Kind::Prefix(Family::V4), "Source address"),
-                argument("src-address6", Kind::Prefix(Family::V6), "Source address6"),
+                argument(
+                    "src-address6",
+                    Kind::Prefix(Family::V6),
+                    "IPv6 source address",
+                ),
                 argument(
                     "vlan-id",
                     Kind::Or(&["any"], &between(0, 4_095)),
@@ -441,17 +437,13 @@ pub(crate) static MENU: Menu = Menu {
                 required_argument("address", ASKED, "Address"),
                 AS_VALUE,
                 argument("count", COUNT, "Number of rounds; 0 for no limit"),
-                argument(
-                    "do-not-fragment",
-                    Kind::Presence,
-                    "Do not cut requests into fragments",
-                ),
+                argument("do-not-fragment", Kind::Presence, "Do not fragment packets"),
                 argument("dscp", DSCP, "DSCP"),
                 DURATION,
                 FREEZE,
                 argument("interface", INTERFACE, "Outgoing interface"),
                 argument("max-hops", TTL, "Maximum number of hops"),
-                argument("port", U32, "Port of UDP; not used by requests of ICMP"),
+                argument("port", U32, "UDP port; unused with ICMP"),
                 PROPLIST,
                 argument(
                     "protocol",
@@ -474,7 +466,7 @@ pub(crate) static MENU: Menu = Menu {
         },
         command(
             "wol",
-            "Wake a machine up by its hardware address",
+            "Wake up a machine (Wake-on-LAN)",
             &[
                 AS_VALUE,
                 argument("interface", INTERFACE, "Interface"),

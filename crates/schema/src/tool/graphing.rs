@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "page-refresh",
             Kind::Or(&["never"], &between(1, 86_400)),
-            "Seconds after which a page is reloaded",
+            "Reload interval of the page in seconds",
         )
         .default("300"),
     ]],
@@ -35,8 +35,12 @@ pub(crate) static INTERFACES: Menu = Menu {
                 "The interface",
             )
             .default("all"),
-            Property::new("allow-address", ALLOWED, "Networks that may see the graphs")
-                .default("0.0.0.0/0"),
+            Property::new(
+                "allow-address",
+                ALLOWED,
+                "Networks with access to the graphs",
+            )
+            .default("0.0.0.0/0"),
             yes("store-on-disk", "Keep measurements across restarts"),
         ],
         COMMENT_DISABLED,
@@ -60,10 +64,14 @@ pub(crate) static QUEUES: Menu = Menu {
                 "The simple queue",
             )
             .default("all"),
-            Property::new("allow-address", ALLOWED, "Networks that may see the graphs")
-                .default("0.0.0.0/0"),
+            Property::new(
+                "allow-address",
+                ALLOWED,
+                "Networks with access to the graphs",
+            )
+            .default("0.0.0.0/0"),
             yes("store-on-disk", "Keep measurements across restarts"),
-            yes("allow-target", "Lets the queue's target see the graphs"),
+            yes("allow-target", "Allow access from the queue's target"),
         ],
         COMMENT_DISABLED,
     ],
@@ -85,8 +93,12 @@ pub(crate) static QUEUES: Menu = Menu {
 pub(crate) static RESOURCES: Menu = Menu {
     properties: &[
         &[
-            Property::new("allow-address", ALLOWED, "Networks that may see the graphs")
-                .default("0.0.0.0/0"),
+            Property::new(
+                "allow-address",
+                ALLOWED,
+                "Networks with access to the graphs",
+            )
+            .default("0.0.0.0/0"),
             yes("store-on-disk", "Keep measurements across restarts"),
         ],
         COMMENT_DISABLED,

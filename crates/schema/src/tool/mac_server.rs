@@ -12,11 +12,7 @@ pub(crate) static MENU: Menu = Menu {
     )
     .default("all")]],
     effect: Effect::None,
-    ..Menu::new(
-        "/tool/mac-server",
-        MenuShape::Settings,
-        "Telnet by hardware address",
-    )
+    ..Menu::new("/tool/mac-server", MenuShape::Settings, "MAC Telnet server")
 };
 
 pub(crate) static MAC_WINBOX: Menu = Menu {
@@ -30,16 +26,16 @@ pub(crate) static MAC_WINBOX: Menu = Menu {
     ..Menu::new(
         "/tool/mac-server/mac-winbox",
         MenuShape::Settings,
-        "WinBox by hardware address",
+        "MAC WinBox server",
     )
 };
 
 pub(crate) static PING: Menu = Menu {
-    properties: &[&[yes("enabled", "Whether requests are answered")]],
+    properties: &[&[yes("enabled", "Answer MAC pings")]],
     ..Menu::new(
         "/tool/mac-server/ping",
         MenuShape::Settings,
-        "Echo by hardware address",
+        "MAC ping server",
     )
 };
 
@@ -54,6 +50,6 @@ pub(crate) static SESSIONS: Menu = Menu {
     ..Menu::new(
         "/tool/mac-server/sessions",
         MenuShape::Rows,
-        "Sessions by hardware address",
+        "MAC Telnet sessions",
     )
 };

@@ -7,7 +7,7 @@ use crate::declare::{counter, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("name", Kind::Text, "Work for which the cycles were used"),
+        shown("name", Kind::Text, "Processing step"),
         counter("clocks", "Cycles of all workers since the start"),
         shown("usage", Kind::Text, "Share of all cycles since the start"),
     ]],

@@ -21,19 +21,14 @@ pub(crate) static MENU: Menu = Menu {
                 "Apply the factory configuration to the new router",
             ),
             yes("auto-reboot", "Restart the router after installation"),
-            Property::new(
-                "branding-package",
-                Kind::Text,
-                "Package of the own branding",
-            )
-            .optional(),
+            Property::new("branding-package", Kind::Text, "Branding package").optional(),
             Property::new(
                 "extra-packages",
                 Kind::List(&Kind::Text),
                 "Further packages",
             )
             .default(""),
-            no("install-once", "Installs each router once"),
+            no("install-once", "Install each router once"),
             Property::new(
                 "interface",
                 Kind::Reference("interface"),
@@ -87,7 +82,7 @@ pub(crate) static DEVICES: Menu = Menu {
     ]],
     columns: &["mac-address", "interface", "architecture", "status"],
     commands: &[
-        idle_command("clear", "Forget routers", &[AS_VALUE]),
+        idle_command("clear", "Remove routers from the list", &[AS_VALUE]),
         idle_command(
             "install",
             "Install a router",

@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "src-address",
                 Kind::Address(Family::Any),
-                "Address to ask from",
+                "Source address of tests",
             )
             .optional(),
             Property::new(
@@ -80,32 +80,32 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "thr-max",
                 Kind::SPAN,
-                "Greatest round trip time of a good test",
+                "Maximum round-trip time of a good test",
             )
             .default("1s"),
             Property::new(
                 "thr-avg",
                 Kind::SPAN,
-                "Greatest average round trip time of a good test",
+                "Maximum average round-trip time of a good test",
             )
             .default("100ms"),
             Property::new(
                 "thr-stdev",
                 Kind::SPAN,
-                "Greatest standard deviation of a good test",
+                "Maximum standard deviation of a good test",
             )
             .default("250ms"),
-            Property::new("thr-jitter", Kind::SPAN, "Greatest jitter of a good test").default("1s"),
+            Property::new("thr-jitter", Kind::SPAN, "Maximum jitter of a good test").default("1s"),
             Property::new(
                 "thr-loss-percent",
                 between(0, 100),
-                "Greatest loss of a good test in percent",
+                "Maximum loss of a good test in percent",
             )
             .default("85"),
             Property::new(
                 "thr-loss-count",
                 U32,
-                "Greatest loss of a good test in packets",
+                "Maximum loss of a good test in packets",
             )
             .default("4294967295"),
             Property::new("port", PORT, "Port of the host").optional(),
@@ -125,28 +125,23 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "certificate",
                 Kind::Or(&["none"], &Kind::Reference("certificate")),
-                "Certificate to show to the host",
+                "Client certificate sent to the host",
             )
             .default("none")
             .inert(),
             Property::new(
                 "check-certificate",
                 Kind::Words(&["no", "yes", "yes-without-crl"]),
-                "Checks the host's certificate",
+                "Verify the host's certificate",
             )
             .default("no"),
             Property::new(
                 "record-type",
                 Kind::Words(&["A", "AAAA", "MX", "NS"]),
-                "Type of record to ask for",
+                "DNS record type",
             )
             .default("A"),
-            Property::new(
-                "dns-server",
-                Kind::Address(Family::Any),
-                "DNS server to ask",
-            )
-            .optional(),
+            Property::new("dns-server", Kind::Address(Family::Any), "DNS server").optional(),
             shown("status", Kind::Words(&["unknown", "down", "up"]), "Status"),
             shown("since", Kind::Text, "Since"),
             shown("done-tests", U32, "Done tests"),
@@ -155,14 +150,14 @@ pub(crate) static MENU: Menu = Menu {
             shown("response-count", U32, "Response count"),
             shown("loss-count", U32, "Loss count"),
             shown("loss-percent", U32, "Loss percent"),
-            shown("rtt-avg", Kind::SPAN, "Round trip time average"),
-            shown("rtt-min", Kind::SPAN, "Round trip time least"),
-            shown("rtt-max", Kind::SPAN, "Round trip time greatest"),
-            shown("rtt-jitter", Kind::SPAN, "Round trip time jitter"),
+            shown("rtt-avg", Kind::SPAN, "Average round-trip time"),
+            shown("rtt-min", Kind::SPAN, "Minimum round-trip time"),
+            shown("rtt-max", Kind::SPAN, "Maximum round-trip time"),
+            shown("rtt-jitter", Kind::SPAN, "Jitter of the round-trip time"),
             shown(
                 "rtt-stdev",
                 Kind::SPAN,
-                "Round trip time standard deviation",
+                "Standard deviation of the round-trip time",
             ),
             shown("tcp-connect-time", Kind::SPAN, "TCP connect time"),
             shown("http-status-code", U32, "HTTP status code"),

@@ -10,11 +10,11 @@ use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether the router takes part"),
+        no("enabled", "Enable RoMON"),
         Property::new(
             "id",
             Kind::Mac,
-            "Own identifier; chosen automatically if zero",
+            "RoMON ID of this router; zero: chosen automatically",
         )
         .default("00:00:00:00:00:00"),
         text("secrets", "Secrets for authentication of messages").sensitive(),
@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command(
             "discover",
-            "Show the routers in the network",
+            "Discover RoMON routers",
             &[AS_VALUE, DURATION, FREEZE, PROPLIST, WITHOUT_PAGING],
         ),
         idle_command(
@@ -55,7 +55,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/tool/romon",
         MenuShape::Settings,
-        "Management over layer 2",
+        "Router management overlay network (RoMON)",
     )
 };
 

@@ -14,10 +14,10 @@ const MODEM: Kind = Kind::Or(
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("receive-enabled", "Whether messages are received"),
+        no("receive-enabled", "Receive SMS messages"),
         Property::new("port", MODEM, "The modem").default("none"),
         Property::new("channel", U32, "Channel of the modem").default("0"),
-        text("secret", "Word with which a command message must begin").sensitive(),
+        text("secret", "Secret with which a command message must begin").sensitive(),
         text("allowed-number", "Numbers that may send commands"),
         text("sim-pin", "PIN of the SIM card").sensitive(),
         Property::new(
@@ -32,7 +32,7 @@ pub(crate) static MENU: Menu = Menu {
             "Delete messages after sending",
         ),
         shown("status", Kind::Bool, "Status"),
-        shown("last-ussd", Kind::Text, "Last ussd"),
+        shown("last-ussd", Kind::Text, "Last USSD message"),
     ]],
     old: &[OldProperty::gone("auto-erase")],
     commands: &[idle_command(

@@ -139,8 +139,8 @@ pub(crate) static MENU: Menu = Menu {
         yes("memory-scroll", "Discard the oldest packets at the limit"),
         text("file-name", "File for packets"),
         Property::new("file-limit", Kind::Kib, "Size of the file").default("1000KiB"),
-        no("streaming-enabled", "Sends packets to a server"),
-        Property::new("streaming-server", SOCKET, "The server, by TZSP").default("0.0.0.0:37008"),
+        no("streaming-enabled", "Stream packets to a server"),
+        Property::new("streaming-server", SOCKET, "TZSP server address").default("0.0.0.0:37008"),
         Property::new(
             "max-packet-size",
             U32,
@@ -156,13 +156,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "filter-src-mac-address",
             MACS,
-            "Hardware addresses of senders to capture",
+            "Source MAC addresses to capture",
         )
         .default(""),
         Property::new(
             "filter-dst-mac-address",
             MACS,
-            "Hardware addresses of receivers to capture",
+            "Destination MAC addresses to capture",
         )
         .default(""),
         Property::new(
@@ -175,26 +175,26 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "filter-src-ip-address",
             IPV4,
-            "IPv4 addresses of senders to capture",
+            "Source IPv4 addresses to capture",
         )
         .default(""),
         Property::new(
             "filter-dst-ip-address",
             IPV4,
-            "IPv4 addresses of receivers to capture",
+            "Destination IPv4 addresses to capture",
         )
         .default(""),
         Property::new("filter-ipv6-address", IPV6, "IPv6 addresses to capture").default(""),
         Property::new(
             "filter-src-ipv6-address",
             IPV6,
-            "IPv6 addresses of senders to capture",
+            "Source IPv6 addresses to capture",
         )
         .default(""),
         Property::new(
             "filter-dst-ipv6-address",
             IPV6,
-            "IPv6 addresses of receivers to capture",
+            "Destination IPv6 addresses to capture",
         )
         .default(""),
         Property::new(
@@ -204,8 +204,8 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default(""),
         Property::new("filter-port", PORTS, "Ports to capture").default(""),
-        Property::new("filter-src-port", PORTS, "Ports of senders to capture").default(""),
-        Property::new("filter-dst-port", PORTS, "Ports of receivers to capture").default(""),
+        Property::new("filter-src-port", PORTS, "Source ports to capture").default(""),
+        Property::new("filter-dst-port", PORTS, "Destination ports to capture").default(""),
         Property::new("filter-vlan", VLANS, "VLANs to capture").default(""),
         Property::new("filter-cpu", CPUS, "Processors to capture at").default(""),
         Property::new("filter-size", SIZES, "Sizes of packets to capture").default(""),
@@ -218,17 +218,17 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "filter-operator-between-entries",
             Kind::Words(&["or", "and"]),
-            "Whether any or all filters must match",
+            "Combination of filters: and, or",
         )
         .default("or"),
         Property::new("quick-rows", U32, "Number of lines in the quick display").default("20"),
-        no("quick-show-frame", "Shows the bytes in the quick display"),
+        no("quick-show-frame", "Show packet bytes in the quick display"),
         shown("running", Kind::Bool, "Running"),
     ]],
     commands: &[
         command(
             "quick",
-            "Show packets as they pass",
+            "Show captured packets live",
             &[
                 AS_VALUE,
                 argument("cpu", CPUS, "CPU"),
@@ -271,7 +271,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         command(
             "start",
-            "Begin to capture",
+            "Start the capture",
             &[
                 argument("cpu", CPUS, "CPU"),
                 argument("direction", Kind::Words(&["any", "rx", "tx"]), "Direction"),
@@ -299,7 +299,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument("vlan-id", VLANS, "VLAN identifier"),
             ],
         ),
-        command("stop", "Stop to capture", &[]),
+        command("stop", "Stop the capture", &[]),
     ],
     // `start` discards the capture of another user, and `save` writes a file.
     command_policies: &[
@@ -308,7 +308,7 @@ pub(crate) static MENU: Menu = Menu {
         ("start", Policies::SNIFF.or(Policies::WRITE)),
         ("stop", Policies::SNIFF.or(Policies::WRITE)),
     ],
-    ..Menu::new("/tool/sniffer", MenuShape::Settings, "Capture of packets")
+    ..Menu::new("/tool/sniffer", MenuShape::Settings, "Packet sniffer")
 };
 
 pub(crate) static CONNECTION: Menu = Menu {
@@ -342,7 +342,7 @@ pub(crate) static HOSTS: Menu = Menu {
 pub(crate) static PACKET: Menu = Menu {
     properties: &[&[
         shown("time", U32, "Time"),
-        shown("num", U32, "Number of"),
+        shown("num", U32, "Packet number"),
         shown("direction", Kind::Words(&["rx", "tx"]), "Direction"),
         shown(
             "path",

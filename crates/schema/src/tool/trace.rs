@@ -11,7 +11,7 @@ const FLAGS: Kind = Kind::Set(&["fin", "syn", "rst", "psh", "ack", "urg", "ece",
 
 pub(crate) const TRACE: Command = Command {
     name: "trace",
-    help: "Show the path that a packet would take, and why; nothing is sent or counted",
+    help: "Show the path that a packet would take, without sending it",
     arguments: &[
         AS_VALUE,
         needed(
@@ -31,14 +31,14 @@ pub(crate) const TRACE: Command = Command {
         argument(
             "tcp-flags",
             FLAGS,
-            "TCP flags; syn if left out, or what its connection goes on with",
+            "TCP flags; default: syn, or the next flags of the connection",
         ),
         argument("icmp-type", BYTE, "ICMP type; an echo request if left out"),
         argument("icmp-code", BYTE, "ICMP code"),
         argument(
             "icmp-id",
             between(0, 65_535),
-            "ICMP identifier of a question or its answer; 1 if left out",
+            "Identifier of the ICMP request or reply; 1 if left out",
         ),
         argument(
             "packet-size",
@@ -55,12 +55,12 @@ pub(crate) const TRACE: Command = Command {
         argument(
             "dst-mac-address",
             Kind::Mac,
-            "Hardware address that the frame is sent to; that of the gateway, or of the other host, if left out",
+            "Destination MAC address; default: that of the router or the other host",
         ),
         argument(
             "ipsec",
             Kind::Bool,
-            "Whether the packet came out of IPsec on the interface; no if left out",
+            "Packet was decrypted by IPsec on the interface; no if left out",
         ),
         argument(
             "vlan-id",
@@ -75,7 +75,7 @@ pub(crate) const TRACE: Command = Command {
         argument(
             "connection-nat-state",
             NAT_STATES,
-            "Assumed translation of the connection",
+            "Assumed NAT state of the connection",
         ),
         argument(
             "connection-mark",

@@ -19,10 +19,10 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "trigger",
                 Kind::Words(&["above", "below", "always"]),
-                "Whether the script runs above or below the threshold",
+                "When the script runs: always, above or below the threshold",
             )
             .default("above"),
-            Property::new("threshold", Kind::Rate, "Bits a second").default("0"),
+            Property::new("threshold", Kind::Rate, "Threshold in bits per second").default("0"),
             text("on-event", "Script to run").script(),
         ],
         COMMENT_DISABLED,

@@ -51,19 +51,22 @@ pub(crate) static CUSTOMER: Menu = Menu {
             text("company", "Company"),
             text("city", "City"),
             text("country", "Country"),
-            text("email", "Address for mail"),
+            text("email", "E-mail address"),
             text("currency", "Currency of prices"),
-            text("time-zone", "Difference from universal time"),
+            text("time-zone", "UTC offset of the time zone"),
             text("date-format", "Format of dates"),
-            text("user-prefix", "Beginning of users' names"),
+            text("user-prefix", "Prefix of users' names"),
             text("signup-email-subject", "Subject of mail to new users"),
             text("signup-email-body", "Text of mail to new users"),
-            no("signup-allowed", "Whether users can sign up"),
-            no("backup-allowed", "Whether the customer can save the data"),
-            no("paypal-allowed", "Whether users can pay"),
-            no("paypal-secure-response", "Whether answers come over TLS"),
-            no("paypal-accept-pending", "Whether pending payments count"),
-            no("authorize-net-allowed", "Whether users can pay by card"),
+            no("signup-allowed", "Allow users to sign up"),
+            no("backup-allowed", "Allow the customer to save backups"),
+            no("paypal-allowed", "Allow payment by PayPal"),
+            no(
+                "paypal-secure-response",
+                "Receive PayPal responses over TLS",
+            ),
+            no("paypal-accept-pending", "Accept pending payments"),
+            no("authorize-net-allowed", "Allow payment by Authorize.Net"),
         ],
         COMMENT_DISABLED,
     ],
@@ -97,15 +100,21 @@ pub(crate) static ROUTER: Menu = Menu {
             named("Name of the router"),
             Property::new("customer", CUSTOMER_NAME, "Customer of the router").default("admin"),
             Property::new("ip-address", HOST, "Address of the router").required(),
-            secret("shared-secret", "Secret of RADIUS"),
+            secret("shared-secret", "RADIUS shared secret"),
             list(
                 "log",
                 &Kind::Words(&["acct-fail", "acct-ok", "auth-fail", "auth-ok"]),
                 "Events that are logged",
             )
             .default(""),
-            no("use-coa", "Send changes to the router"),
-            number("coa-port", 1, 65_535, "Port for changes").default("1700"),
+            no("use-coa", "Use Change of Authorization (CoA)"),
+            number(
+                "coa-port",
+                1,
+                65_535,
+                "Port for Change of Authorization (CoA)",
+            )
+            .default("1700"),
         ],
         COMMENT_DISABLED,
     ],
@@ -125,7 +134,7 @@ pub(crate) static PROFILE: Menu = Menu {
         text("name-for-users", "Name shown to users"),
         Property::new("owner", CUSTOMER_NAME, "Customer of the plan").default("admin"),
         span("validity", "Validity of the plan").default("0s"),
-        words("starts-at", &["logon", "now"], "When it begins").default("logon"),
+        words("starts-at", &["logon", "now"], "Start of validity").default("logon"),
         Property::new("price", Kind::Thousandths, "Price of the plan").default("0"),
         Property::new(
             "override-shared-users",
@@ -136,7 +145,7 @@ pub(crate) static PROFILE: Menu = Menu {
                     max: 65_535,
                 },
             ),
-            "Sessions at a time",
+            "Maximum number of concurrent sessions",
         )
         .default("off"),
     ]],
@@ -168,10 +177,30 @@ pub(crate) static LIMITATION: Menu = Menu {
         .default("0"),
         Property::new("transfer-limit", BYTES, "Maximum number of bytes in total").default("0"),
         span("uptime-limit", "Maximum total time").default("0s"),
-        Property::new("rate-limit-rx", BYTES, "Bits a second from the user").optional(),
-        Property::new("rate-limit-tx", BYTES, "Bits a second to the user").optional(),
-        Property::new("rate-limit-burst-rx", BYTES, "The same for a while").optional(),
-        Property::new("rate-limit-burst-tx", BYTES, "The same for a while").optional(),
+        Property::new(
+            "rate-limit-rx",
+            BYTES,
+            "Rate limit from the user in bits per second",
+        )
+        .optional(),
+        Property::new(
+            "rate-limit-tx",
+            BYTES,
+            "Rate limit to the user in bits per second",
+        )
+        .optional(),
+        Property::new(
+            "rate-limit-burst-rx",
+            BYTES,
+            "Burst rate from the user in bits per second",
+        )
+        .optional(),
+        Property::new(
+            "rate-limit-burst-tx",
+            BYTES,
+            "Burst rate to the user in bits per second",
+        )
+        .optional(),
         Property::new(
             "rate-limit-burst-treshold-rx",
             BYTES,
@@ -184,10 +213,28 @@ pub(crate) static LIMITATION: Menu = Menu {
             "Rate below which bursts are allowed",
         )
         .optional(),
-        span("rate-limit-burst-time-rx", "Averaging time of that rate").optional(),
-        span("rate-limit-burst-time-tx", "Averaging time of that rate").optional(),
-        Property::new("rate-limit-min-rx", BYTES, "Bits a second for sure").optional(),
-        Property::new("rate-limit-min-tx", BYTES, "Bits a second for sure").optional(),
+        span(
+            "rate-limit-burst-time-rx",
+            "Averaging time of the burst threshold",
+        )
+        .optional(),
+        span(
+            "rate-limit-burst-time-tx",
+            "Averaging time of the burst threshold",
+        )
+        .optional(),
+        Property::new(
+            "rate-limit-min-rx",
+            BYTES,
+            "Guaranteed rate from the user in bits per second",
+        )
+        .optional(),
+        Property::new(
+            "rate-limit-min-tx",
+            BYTES,
+            "Guaranteed rate to the user in bits per second",
+        )
+        .optional(),
         number("rate-limit-priority", 1, 8, "Priority").optional(),
         text("group-name", "Name of the group of users"),
         text("ip-pool", "Pool of addresses"),
@@ -206,15 +253,15 @@ pub(crate) static LIMITATION: Menu = Menu {
 
 pub(crate) static PROFILE_LIMITATION: Menu = Menu {
     properties: &[&[
-        Property::new("profile", PLAN, "The plan").required(),
+        Property::new("profile", PLAN, "Plan of the limitation").required(),
         Property::new(
             "limitation",
             Kind::Reference("userman-limitation"),
-            "The limits",
+            "Limitation of the plan",
         )
         .required(),
-        span("from-time", "Start of the day time").default("0s"),
-        span("till-time", "End of the day time").default("23h59m59s"),
+        span("from-time", "Time of day at which the limits begin").default("0s"),
+        span("till-time", "Time of day at which the limits end").default("23h59m59s"),
         Property::new("weekdays", DAYS, "Weekdays")
             .default("sunday,monday,tuesday,wednesday,thursday,friday,saturday"),
     ]],
@@ -241,7 +288,7 @@ pub(crate) static USER: Menu = Menu {
                         max: 65_535,
                     },
                 ),
-                "Sessions at a time",
+                "Maximum number of concurrent sessions",
             )
             .default("1"),
             optional_text("caller-id", "Caller identifier of the user"),
@@ -252,7 +299,7 @@ pub(crate) static USER: Menu = Menu {
             Property::new(
                 "ip-address",
                 Kind::Address(Family::V4),
-                "Address that the user gets",
+                "IP address assigned to the user",
             )
             .optional(),
             Property::new("ipv6-dns", Kind::Address(Family::V6), "DNS server").default("::"),
@@ -260,11 +307,16 @@ pub(crate) static USER: Menu = Menu {
             text("last-name", "Last name"),
             text("phone", "Telephone"),
             text("location", "Place"),
-            text("email", "Address for mail"),
+            text("email", "E-mail address"),
             optional_text("registration-date", "Registration date of the user"),
-            words("wireless-enc-algo", ENCRYPTION, "Encryption by radio").default("none"),
-            secret("wireless-enc-key", "Key by radio"),
-            secret("wireless-psk", "Shared key by radio"),
+            words(
+                "wireless-enc-algo",
+                ENCRYPTION,
+                "Wireless encryption algorithm",
+            )
+            .default("none"),
+            secret("wireless-enc-key", "Wireless encryption key"),
+            secret("wireless-psk", "Wireless pre-shared key"),
         ],
         COMMENT_DISABLED,
     ],

@@ -4,8 +4,8 @@ use menu::{Kind, Menu, MenuShape, Policies, Property};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        Property::new("use-radius", Kind::Bool, "Ask a RADIUS server about users").default("no"),
-        Property::new("accounting", Kind::Bool, "Tell the RADIUS server of logins").default("yes"),
+        Property::new("use-radius", Kind::Bool, "Authenticate users by RADIUS").default("no"),
+        Property::new("accounting", Kind::Bool, "Account logins by RADIUS").default("yes"),
         Property::new(
             "interim-update",
             Kind::SPAN,

@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "minimum-categories",
             Kind::Number { min: 0, max: 4 },
-            "Minimum number of kinds of characters: capital letters, small letters, digits, others",
+            "Minimum number of character categories in a password",
         )
         .default("0"),
     ]],

@@ -24,7 +24,7 @@ const IMPORT: &[Argument] = &[
     Argument {
         name: "info",
         kind: Kind::Text,
-        help: "A note about the key",
+        help: "Comment of the key",
         required: false,
         unnamed: false,
     },

@@ -19,10 +19,20 @@ const PRICE: Kind = DECIMAL;
 pub(crate) static LIMITATION_MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the limit").required(),
-        Property::new("download-limit", BYTES, "Bytes to the user").default("0"),
-        Property::new("upload-limit", BYTES, "Bytes from the user").default("0"),
-        Property::new("transfer-limit", BYTES, "Bytes in both directions").default("0"),
-        Property::new("uptime-limit", Kind::SPAN, "Time of use").default("0s"),
+        Property::new(
+            "download-limit",
+            BYTES,
+            "Maximum number of bytes to the user",
+        )
+        .default("0"),
+        Property::new(
+            "upload-limit",
+            BYTES,
+            "Maximum number of bytes from the user",
+        )
+        .default("0"),
+        Property::new("transfer-limit", BYTES, "Maximum number of bytes in total").default("0"),
+        Property::new("uptime-limit", Kind::SPAN, "Maximum uptime").default("0s"),
         Property::new("reset-counters-start-time", DATE_TIME, "Start of counting")
             .default("1970-01-01 00:00:00"),
         Property::new(
@@ -34,49 +44,49 @@ pub(crate) static LIMITATION_MENU: Menu = Menu {
             "Reset interval of counters",
         )
         .default("disabled"),
-        Property::new("rate-limit-rx", Kind::Rate, "Speed from the user").default("0"),
-        Property::new("rate-limit-tx", Kind::Rate, "Speed to the user").default("0"),
+        Property::new("rate-limit-rx", Kind::Rate, "Rate limit from the user").default("0"),
+        Property::new("rate-limit-tx", Kind::Rate, "Rate limit to the user").default("0"),
         Property::new(
             "rate-limit-burst-rx",
             Kind::Rate,
-            "Rate limit burst received",
+            "Burst rate from the user",
         )
         .default("0"),
-        Property::new(
-            "rate-limit-burst-tx",
-            Kind::Rate,
-            "Rate limit burst transmitted",
-        )
-        .default("0"),
+        Property::new("rate-limit-burst-tx", Kind::Rate, "Burst rate to the user").default("0"),
         Property::new(
             "rate-limit-burst-threshold-rx",
             Kind::Rate,
-            "Rate limit burst threshold received",
+            "Burst threshold from the user",
         )
         .default("0"),
         Property::new(
             "rate-limit-burst-threshold-tx",
             Kind::Rate,
-            "Rate limit burst threshold transmitted",
+            "Burst threshold to the user",
         )
         .default("0"),
         Property::new(
             "rate-limit-burst-time-rx",
             Kind::SPAN,
-            "Rate limit burst time received",
+            "Averaging time of the burst threshold from the user",
         )
         .default("0s"),
         Property::new(
             "rate-limit-burst-time-tx",
             Kind::SPAN,
-            "Rate limit burst time transmitted",
+            "Averaging time of the burst threshold to the user",
         )
         .default("0s"),
-        Property::new("rate-limit-min-rx", Kind::Rate, "Rate limit least received").default("0"),
+        Property::new(
+            "rate-limit-min-rx",
+            Kind::Rate,
+            "Guaranteed rate from the user",
+        )
+        .default("0"),
         Property::new(
             "rate-limit-min-tx",
             Kind::Rate,
-            "Rate limit least transmitted",
+            "Guaranteed rate to the user",
         )
         .default("0"),
         Property::new("rate-limit-priority", between(0, 8), "Priority among users").default("0"),
@@ -100,11 +110,11 @@ pub(crate) static PAYMENT: Menu = Menu {
         Property::new("profile", PROFILE, "Profile that is paid for").required(),
         Property::new("price", PRICE, "Amount").default("0"),
         Property::new("currency", Kind::Text, "Currency").default("USD"),
-        Property::new("trans-start", DATE_TIME, "Trans start").optional(),
+        Property::new("trans-start", DATE_TIME, "Start of the transaction").optional(),
         Property::new(
             "trans-end",
             Kind::Or(&["not-finished"], &DATE_TIME),
-            "Trans end",
+            "End of the transaction",
         )
         .optional(),
         Property::new(
@@ -155,7 +165,7 @@ pub(crate) static PROFILE_MENU: Menu = Menu {
         Property::new(
             "override-shared-users",
             Kind::Or(&["off", "unlimited"], &between(1, 65_535)),
-            "Devices at once, in place of the user's",
+            "Override of the user's maximum number of sessions",
         )
         .default("off"),
         COMMENT,
@@ -171,23 +181,13 @@ pub(crate) static PROFILE_MENU: Menu = Menu {
 pub(crate) static PROFILE_LIMITATION: Menu = Menu {
     properties: &[&[
         Property::new("profile", PROFILE, "The plan").required(),
-        Property::new("limitation", LIMITATION, "The limit").required(),
-        Property::new(
-            "from-time",
-            Kind::SPAN,
-            "Time of day from which it is in force",
-        )
-        .default("0s"),
-        Property::new(
-            "till-time",
-            Kind::SPAN,
-            "Time of day until which it is in force",
-        )
-        .default("23h59m59s"),
+        Property::new("limitation", LIMITATION, "Limitation of the plan").required(),
+        Property::new("from-time", Kind::SPAN, "Start time of the limitation").default("0s"),
+        Property::new("till-time", Kind::SPAN, "End time of the limitation").default("23h59m59s"),
         Property::new(
             "weekdays",
             Kind::List(&Kind::Words(WEEKDAYS)),
-            "Days on which it is in force",
+            "Weekdays of the limitation",
         )
         .default("sunday,monday,tuesday,wednesday,thursday,friday,saturday"),
         COMMENT,
@@ -226,7 +226,7 @@ pub(crate) static USER_PROFILE: Menu = Menu {
     columns: &["user", "profile", "state", "end-time"],
     commands: &[idle_command(
         "activate-user-profile",
-        "Begin a plan now",
+        "Activate a user's profile now",
         &[NUMBERS],
     )],
     effect: Effect::None,

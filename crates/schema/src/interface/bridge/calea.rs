@@ -15,7 +15,7 @@ const HEAD: &[Property] = &head(CHAINS, &["sniff", "sniff-pc"], "sniff");
 const TARGET: &[Property] = &[
     optional("sniff-target", Kind::Address(Family::V4), "Mirror target"),
     optional("sniff-target-port", PORT, "UDP port of the receiver"),
-    optional("sniff-id", U32, "Number of the case"),
+    optional("sniff-id", U32, "CALEA case identifier"),
 ];
 
 pub(crate) static MENU: Menu = Menu {
@@ -35,6 +35,6 @@ pub(crate) static MENU: Menu = Menu {
     commands: COMMANDS,
     ..idle_rules(
         "/interface/bridge/calea",
-        "Copies of bridged frames for the law",
+        "Lawful interception of bridged frames",
     )
 };

@@ -87,7 +87,7 @@ pub(crate) const fn head(
 
 /// Target of the action `jump`.
 pub(crate) const fn jump(chains: &'static Shared) -> Property {
-    optional("jump-target", Kind::Name, "Chain of jump").shared(chains)
+    optional("jump-target", Kind::Name, "Target chain of the action jump").shared(chains)
 }
 
 /// Checks a rule as a whole. RouterOS: refuses ports without a protocol that has ports, and interfaces that
@@ -139,17 +139,17 @@ pub(crate) const PLACES: &[Property] = &[
     optional(
         "in-interface-list",
         NOT_LIST,
-        "Interface list with the port",
+        "Interface list with the ingress port",
     ),
-    optional("in-bridge", NOT_INTERFACE, "Bridge of the port"),
+    optional("in-bridge", NOT_INTERFACE, "Bridge of the ingress port"),
     optional("in-bridge-list", NOT_LIST, "Interface list with the bridge"),
     optional("out-interface", NOT_INTERFACE, "Egress port"),
     optional(
         "out-interface-list",
         NOT_LIST,
-        "Interface list with the port",
+        "Interface list with the egress port",
     ),
-    optional("out-bridge", NOT_INTERFACE, "Bridge of the port"),
+    optional("out-bridge", NOT_INTERFACE, "Bridge of the egress port"),
     optional(
         "out-bridge-list",
         NOT_LIST,
@@ -173,7 +173,7 @@ pub(crate) const PACKETS: &[Property] = &[
     optional("dst-address6", NET6, "IPv6 destination network"),
     optional("dst-port", PORT, "Destination port"),
     optional("ip-protocol", PROTOCOL, "IP protocol"),
-    optional("tls-host", Kind::Not(&Kind::Name), "Host name of TLS"),
+    optional("tls-host", Kind::Not(&Kind::Name), "TLS server name (SNI)"),
     optional("packet-mark", MARK, "Mark of the packet"),
     optional(
         "packet-type",
@@ -185,7 +185,7 @@ pub(crate) const PACKETS: &[Property] = &[
         PRIORITY,
         "Priority of the received frame",
     ),
-    optional("limit", LIMIT, "Limit of matching frames"),
+    optional("limit", LIMIT, "Matches up to a rate"),
 ];
 
 /// Fields of VLAN tags, ARP and IEEE 802.2 headers.
@@ -203,63 +203,71 @@ pub(crate) const TAGS: &[Property] = &[
     optional("vlan-encap", ETHERTYPE, "EtherType after the VLAN tag"),
     optional("802.3-sap", SAP, "Service access point"),
     optional("802.3-type", WORD, "Type behind SNAP"),
-    optional("arp-hardware-type", WORD, "Hardware type of ARP"),
+    optional("arp-hardware-type", WORD, "ARP hardware type"),
     optional("arp-opcode", OPCODES, "ARP operation"),
-    optional("arp-packet-type", ETHERTYPE, "Protocol of ARP"),
-    optional("arp-src-address", NET4, "Sender's network of ARP"),
-    optional(
-        "arp-src-mac-address",
-        MASKED,
-        "Sender's hardware address of ARP",
-    ),
-    optional("arp-dst-address", NET4, "Target's network of ARP"),
-    optional(
-        "arp-dst-mac-address",
-        MASKED,
-        "Target's hardware address of ARP",
-    ),
-    optional("arp-gratuitous", Kind::Bool, "Whether nobody asked"),
+    optional("arp-packet-type", ETHERTYPE, "ARP protocol type"),
+    optional("arp-src-address", NET4, "ARP sender network"),
+    optional("arp-src-mac-address", MASKED, "ARP sender hardware address"),
+    optional("arp-dst-address", NET4, "ARP target network"),
+    optional("arp-dst-mac-address", MASKED, "ARP target hardware address"),
+    optional("arp-gratuitous", Kind::Bool, "Gratuitous ARP"),
 ];
 
 /// Fields of spanning tree messages.
 pub(crate) const TREE: &[Property] = &[
-    optional("stp-type", STP_TYPES, "Kind of message"),
+    optional("stp-type", STP_TYPES, "Spanning tree message type"),
     optional("stp-flags", STP_FLAGS, "Flags"),
-    optional("stp-root-priority", STP_TIME, "Priority of the root"),
-    optional("stp-root-address", MASKED, "Address of the root"),
+    optional("stp-root-priority", STP_TIME, "Priority of the root bridge"),
+    optional("stp-root-address", MASKED, "Address of the root bridge"),
     optional(
         "stp-root-cost",
         Kind::Not(&Kind::Range("-", &U32)),
         "Root path cost",
     ),
-    optional("stp-sender-priority", STP_TIME, "Priority of the sender"),
-    optional("stp-sender-address", MASKED, "Address of the sender"),
-    optional("stp-port", STP_TIME, "Port of the sender"),
-    optional("stp-msg-age", STP_TIME, "Age of the message"),
-    optional("stp-max-age", STP_TIME, "Maximum age"),
-    optional("stp-hello-time", STP_TIME, "Time between messages"),
+    optional(
+        "stp-sender-priority",
+        STP_TIME,
+        "Priority of the sending bridge",
+    ),
+    optional(
+        "stp-sender-address",
+        MASKED,
+        "Address of the sending bridge",
+    ),
+    optional("stp-port", STP_TIME, "Port of the sending bridge"),
+    optional("stp-msg-age", STP_TIME, "Age of the spanning tree message"),
+    optional(
+        "stp-max-age",
+        STP_TIME,
+        "Maximum age of spanning tree messages",
+    ),
+    optional(
+        "stp-hello-time",
+        STP_TIME,
+        "Hello time of spanning tree messages",
+    ),
     optional("stp-forward-delay", STP_TIME, "Forward delay"),
 ];
 
 /// New marks and priorities.
 pub(crate) const CHANGES: &[Property] = &[
-    optional("new-packet-mark", NEW_MARK, "New mark"),
+    optional("new-packet-mark", NEW_MARK, "New packet mark"),
     optional(
         "new-priority",
         Kind::Or(&["from-ingress"], &between(0, 63)),
-        "New priority",
+        "New priority of the packet",
     ),
     with_default(
         "passthrough",
         Kind::Bool,
         "yes",
-        "Goes on with the next rule",
+        "Continue with the next rule",
     ),
 ];
 
 /// Logging and counters.
 pub(crate) const TAIL: &[Property] = &[
-    no("log", "Writes to the log"),
+    no("log", "Log matching frames"),
     text("log-prefix", "Prefix of log entries"),
     counter("bytes", "Matching bytes"),
     counter("packets", "Matching frames"),

@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             BRIDGE,
-            number("identifier", 1, 31, "The number of the spanning tree").required(),
+            number("identifier", 1, 31, "Identifier of the MST instance").required(),
             PRIORITY,
             Property::new("vlan-mapping", VLANS, "VLANs of the instance").default(""),
         ],
@@ -26,6 +26,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/interface/bridge/msti",
         MenuShape::List,
-        "Spanning trees of bridges",
+        "MST instances of bridges",
     )
 };

@@ -34,11 +34,11 @@ const ADDRESSES: &[Property] = &[
         Kind::Mac,
         "MAC address for ARP replies",
     ),
-    optional("to-src-mac-address", Kind::Mac, "New address of the sender"),
+    optional("to-src-mac-address", Kind::Mac, "New source MAC address"),
     optional(
         "to-dst-mac-address",
         Kind::Mac,
-        "New address of the receiver",
+        "New destination MAC address",
     ),
 ];
 

@@ -47,7 +47,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Point-to-point link",
             )
             .default("auto"),
-            words("learn", &["auto", "no", "yes"], "Learns hosts").default("auto"),
+            words("learn", &["auto", "no", "yes"], "Learn hosts").default("auto"),
             Property::new(
                 "horizon",
                 Kind::Or(
@@ -65,18 +65,22 @@ pub(crate) static MENU: Menu = Menu {
             shown(
                 "hw-offload-reason",
                 Kind::Text,
-                "Why no switch chip forwards",
+                "Reason why the port is not offloaded",
             ),
-            no("auto-isolate", "Waits for a message of the spanning tree").inert(),
-            no("restricted-role", "The port never leads to the root"),
-            no("restricted-tcn", "Passes no news of changes on"),
+            no(
+                "auto-isolate",
+                "Isolate the port until a spanning tree message arrives",
+            )
+            .inert(),
+            no("restricted-role", "Never become the root port"),
+            no("restricted-tcn", "Do not propagate topology changes"),
             number("pvid", 1, 4_094, "VLAN of untagged frames").default("1"),
             words("frame-types", FRAME_TYPES, "Accepted frame types").default("admit-all"),
             yes(
                 "ingress-filtering",
-                "Checks whether the port is a member of a frame's VLAN",
+                "Drop frames of VLANs that the port is not a member of",
             ),
-            no("tag-stacking", "Treats every frame as untagged"),
+            no("tag-stacking", "Treat every frame as untagged"),
             yes("unknown-unicast-flood", "Flood frames to unknown hosts"),
             yes(
                 "unknown-multicast-flood",
@@ -87,27 +91,27 @@ pub(crate) static MENU: Menu = Menu {
                 "bpdu-guard",
                 "BPDU guard: disable the port on spanning tree messages",
             ),
-            no("trusted", "DHCP servers may be behind the port"),
-            no("trusted-dhcpv6", "DHCPv6 servers may be behind the port"),
+            no("trusted", "Trusted for DHCP server messages"),
+            no("trusted-dhcpv6", "Trusted for DHCPv6 server messages"),
             no("trusted-ra", "Trusted for router advertisements"),
             no("fast-leave", "Fast leave of multicast groups"),
             words(
                 "multicast-router",
                 MULTICAST_ROUTER,
-                "Whether a router is behind the port",
+                "Multicast router state of the port",
             )
             .default("temporary-query"),
             words(
                 "mvrp-applicant-state",
                 &["non-participant", "normal-participant"],
-                "Declares VLANs by MVRP",
+                "MVRP applicant state",
             )
             .default("normal-participant")
             .inert(),
             words(
                 "mvrp-registrar-state",
                 &["fixed", "normal"],
-                "Registers VLANs by MVRP",
+                "MVRP registrar state",
             )
             .default("normal")
             .inert(),
@@ -143,7 +147,7 @@ pub(crate) fn names_no_built_in_list(draft: &Draft<'_>, property: &str) -> Resul
     let mut names = names.iter().chain(value).filter_map(|name| name.as_str());
     match names.find(|name| ["all", "static"].contains(name)) {
         Some(list) => Err(Reason::failure(format!(
-            "list {list} can not be of a bridge; name interfaces, or a list with members of its own"
+            "list {list} can not be a bridge port; use interfaces or a list with its own members"
         ))),
         None => Ok(()),
     }

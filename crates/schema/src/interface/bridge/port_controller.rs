@@ -17,10 +17,13 @@ pub(crate) static MENU: Menu = Menu {
         list(
             "cascade-ports",
             &Kind::Reference("interface"),
-            "Ports to extenders",
+            "Cascade ports to port extenders",
         )
         .default(""),
         Property::new("switch", Kind::Or(&["none"], &SWITCH), "The switch chip").default("none"),
     ]],
-    ..idle_settings("/interface/bridge/port-controller", "Ports on extenders")
+    ..idle_settings(
+        "/interface/bridge/port-controller",
+        "Port controller for port extenders",
+    )
 };

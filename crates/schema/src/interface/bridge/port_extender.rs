@@ -10,7 +10,7 @@ const PORTS: Kind = Kind::Reference("interface");
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        list("control-ports", &PORTS, "Ports to the controller").default(""),
+        list("control-ports", &PORTS, "Ports to the controller bridge").default(""),
         list("excluded-ports", &PORTS, "Excluded ports").default(""),
         Property::new("switch", Kind::Or(&["none"], &SWITCH), "The switch chip").default("none"),
     ]],

@@ -6,13 +6,19 @@ use crate::declare::{no, shown, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("use-ip-firewall", "Bridged packets pass the IP firewall"),
+        no(
+            "use-ip-firewall",
+            "Send bridged packets through the IP firewall",
+        ),
         no(
             "use-ip-firewall-for-vlan",
-            "Also for frames with a VLAN tag",
+            "Send bridged VLAN packets through the IP firewall",
         ),
-        no("use-ip-firewall-for-pppoe", "Also for PPPoE frames"),
-        yes("allow-fast-path", "Allows FastPath"),
+        no(
+            "use-ip-firewall-for-pppoe",
+            "Send bridged PPPoE packets through the IP firewall",
+        ),
+        yes("allow-fast-path", "Allow FastPath"),
         shown(
             "bridge-fast-path-active",
             Kind::Bool,
@@ -21,7 +27,7 @@ pub(crate) static MENU: Menu = Menu {
         shown(
             "bridge-slow-path-reason",
             Kind::Text,
-            "Why FastPath is not in use",
+            "Reason why FastPath is not in use",
         ),
         shown(
             "bridge-fast-path-packets",

@@ -19,15 +19,11 @@ pub(crate) static MENU: Menu = Menu {
             list("mvrp-forbidden", &PORT, "Ports excluded from MVRP")
                 .default("")
                 .inert(),
-            shown(
-                "current-tagged",
-                menu::Kind::Text,
-                "Tagged ports at present",
-            ),
+            shown("current-tagged", menu::Kind::Text, "Current tagged ports"),
             shown(
                 "current-untagged",
                 menu::Kind::Text,
-                "Untagged ports at present",
+                "Current untagged ports",
             ),
         ],
         COMMENT_DISABLED,
@@ -42,7 +38,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/interface/bridge/vlan",
         MenuShape::List,
-        "VLANs of bridges and their members",
+        "Bridge VLANs and their ports",
     )
 };
 

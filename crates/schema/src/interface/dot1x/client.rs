@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
             interface("The port"),
             list("eap-methods", &METHODS, "EAP methods").required(),
             text("identity", "Name of the user"),
-            text("anon-identity", "Name that others see"),
+            text("anon-identity", "Anonymous outer identity"),
             secret("password", "Password of the user"),
             certificate("certificate", "The router's certificate"),
             shown("status", Kind::Text, "State"),

@@ -47,27 +47,18 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "mac-auth-mode",
                 &["mac-as-username", "mac-as-username-and-password"],
-                "Of hosts",
+                "Format of user name and password in MAC authentication",
             )
             .default("mac-as-username"),
             words("radius-mac-format", MAC_FORMATS, "MAC address format")
                 .default("XX:XX:XX:XX:XX:XX"),
             within("auth-timeout", 100, LONGEST, "Timeout of authentication").default("1m"),
-            within(
-                "retrans-timeout",
-                100,
-                LONGEST,
-                "When a message is sent again",
-            )
-            .default("30s"),
+            within("retrans-timeout", 100, LONGEST, "Retransmission timeout").default("30s"),
             within("reauth-timeout", 1_000, YEARS, "Retry interval").optional(),
             within("reauth-period", 1_000, YEARS, "Reauthentication interval").optional(),
             vlan("guest-vlan-id", "VLAN for devices that do not answer"),
             vlan("reject-vlan-id", "VLAN for rejected devices"),
-            vlan(
-                "server-fail-vlan-id",
-                "VLAN while the RADIUS server is silent",
-            ),
+            vlan("server-fail-vlan-id", "VLAN while no RADIUS server answers"),
         ],
         COMMENT_DISABLED,
     ],

@@ -12,17 +12,22 @@ const OUT: &[&str] = &["auto-on", "forced-on", "forced-on-a", "forced-on-bt", "o
 
 /// Power output properties of Ethernet ports, without effect.
 pub(super) const OF_PORT: &[Property] = &[
-    words("poe-out", OUT, "Whether power is given").inert(),
+    words("poe-out", OUT, "PoE output mode").inert(),
     number("poe-priority", 0, 99, "Power priority").inert(),
-    words("poe-voltage", &["auto", "high", "low"], "The voltage").inert(),
-    Property::new("poe-lldp-enabled", Kind::Bool, "Agrees on power by LLDP").inert(),
+    words(
+        "poe-voltage",
+        &["auto", "high", "low"],
+        "PoE output voltage",
+    )
+    .inert(),
+    Property::new("poe-lldp-enabled", Kind::Bool, "Negotiate power by LLDP").inert(),
     Property::new(
         "power-cycle-ping-enabled",
         Kind::Bool,
         "Power cycle on ping failure",
     )
     .inert(),
-    Property::new("power-cycle-ping-address", HOST, "The host").inert(),
+    Property::new("power-cycle-ping-address", HOST, "Address to ping").inert(),
     span("power-cycle-ping-timeout", "Ping timeout").inert(),
     Property::new(
         "power-cycle-interval",
@@ -38,12 +43,17 @@ const HOST: Kind = Kind::Either(&Kind::Address(Family::Any), &Kind::Mac);
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         reference("name", "interface", "The port").read_only(),
-        words("poe-out", OUT, "Whether power is given").default("auto-on"),
+        words("poe-out", OUT, "PoE output mode").default("auto-on"),
         number("poe-priority", 0, 99, "Power priority").default("10"),
-        words("poe-voltage", &["auto", "high", "low"], "The voltage").default("auto"),
-        no("poe-lldp-enabled", "Agrees on power by LLDP"),
+        words(
+            "poe-voltage",
+            &["auto", "high", "low"],
+            "PoE output voltage",
+        )
+        .default("auto"),
+        no("poe-lldp-enabled", "Negotiate power by LLDP"),
         no("power-cycle-ping-enabled", "Power cycle on ping failure"),
-        address("power-cycle-ping-address", "The host").optional(),
+        address("power-cycle-ping-address", "Address to ping").optional(),
         span("power-cycle-ping-timeout", "Ping timeout").default("5s"),
         span("power-cycle-interval", "Power cycle interval").optional(),
         shown("poe-out-status", Kind::Text, "Port status"),

@@ -78,7 +78,7 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("none"),
         no("switch-all-ports", "Join all ports to one group").inert(),
-        yes("cpu-flow-control", "Sends pause frames to the processor").inert(),
+        yes("cpu-flow-control", "Send pause frames to the processor").inert(),
         maybe("l3-hw-offloading", "Layer 3 hardware offload").inert(),
         maybe("qos-hw-offloading", "Hardware offload of QoS").inert(),
         words(
@@ -89,32 +89,32 @@ pub(crate) static MENU: Menu = Menu {
                 "service-vid-used-as-lookup-vid",
                 "service-vlan-bridge",
             ],
-            "VLANs' tag",
+            "VLAN tag by which frames are switched",
         )
         .optional()
         .inert(),
         list(
             "drop-if-no-vlan-assignment-on-ports",
             &PORT,
-            "Ports that need a VLAN",
+            "Ports that drop frames without a VLAN assignment",
         )
         .optional()
         .inert(),
         list(
             "drop-if-invalid-or-src-port-not-member-of-vlan-on-ports",
             &PORT,
-            "Ports that accept frames of their VLANs only",
+            "Ports that drop frames of other VLANs",
         )
         .optional()
         .inert(),
         maybe(
             "use-svid-in-one2one-vlan-lookup",
-            "Looks one to one VLANs up by the outer tag",
+            "Look up one-to-one VLANs by the outer tag",
         )
         .inert(),
         maybe(
             "use-cvid-in-one2one-vlan-lookup",
-            "Looks one to one VLANs up by the inner tag",
+            "Look up one-to-one VLANs by the inner tag",
         )
         .inert(),
         words(
@@ -126,7 +126,7 @@ pub(crate) static MENU: Menu = Menu {
         .inert(),
         maybe(
             "mac-level-isolation",
-            "Isolates by host and not by port only",
+            "Isolate by MAC address as well as by port",
         )
         .inert(),
         words(
@@ -144,13 +144,9 @@ pub(crate) static MENU: Menu = Menu {
         span("unicast-fdb-timeout", "Ageing time of hosts")
             .optional()
             .inert(),
-        maybe(
-            "unknown-vlan-lookup-mode",
-            "Look unknown VLANs up like known VLANs",
-        )
-        .inert(),
-        maybe("forward-unknown-vlan", "Forwards frames of unknown VLANs").inert(),
-        maybe("rspan", "Sends copies through another switch").inert(),
+        maybe("unknown-vlan-lookup-mode", "Lookup mode of unknown VLANs").inert(),
+        maybe("forward-unknown-vlan", "Forward frames of unknown VLANs").inert(),
+        maybe("rspan", "Mirror through another switch (RSPAN)").inert(),
         number(
             "rspan-ingress-vlan-id",
             0,
@@ -170,14 +166,14 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "ingress-mirror0",
             COPIES,
-            "Port and form of the first copies in",
+            "First ingress mirror port and frame format",
         )
         .optional()
         .inert(),
         Property::new(
             "ingress-mirror1",
             COPIES,
-            "Port and form of the second copies in",
+            "Second ingress mirror port and frame format",
         )
         .optional()
         .inert(),
@@ -189,14 +185,14 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "egress-mirror0",
             COPIES,
-            "Port and form of the first copies out",
+            "First egress mirror port and frame format",
         )
         .optional()
         .inert(),
         Property::new(
             "egress-mirror1",
             COPIES,
-            "Port and form of the second copies out",
+            "Second egress mirror port and frame format",
         )
         .optional()
         .inert(),
@@ -205,10 +201,10 @@ pub(crate) static MENU: Menu = Menu {
             "Ratio of mirrored frames, such as 1/1",
         )
         .inert(),
-        words("fdb-uses", MIRRORS, "Mirror of hosts' frames")
+        words("fdb-uses", MIRRORS, "Mirror used by unicast FDB entries")
             .optional()
             .inert(),
-        words("vlan-uses", MIRRORS, "Mirror of VLANs' frames")
+        words("vlan-uses", MIRRORS, "Mirror used by VLAN entries")
             .optional()
             .inert(),
         maybe(
@@ -221,34 +217,39 @@ pub(crate) static MENU: Menu = Menu {
             "Mirror frames sent by the mirror port",
         )
         .inert(),
-        number("mirrored-packet-qos-priority", 0, 7, "Priority of copies")
-            .optional()
-            .inert(),
+        number(
+            "mirrored-packet-qos-priority",
+            0,
+            7,
+            "QoS priority of mirrored frames",
+        )
+        .optional()
+        .inert(),
         words(
             "mirrored-packet-drop-precedence",
             crs_qos::COLOURS,
-            "Drop precedence of mirror copies",
+            "Drop precedence of mirrored frames",
         )
         .optional()
         .inert(),
         Property::new(
             "bypass-vlan-ingress-filter-for",
             BYPASSES,
-            "Protocols accepted from outside the VLAN",
+            "Protocols exempt from ingress VLAN filtering",
         )
         .optional()
         .inert(),
         Property::new(
             "bypass-ingress-port-policing-for",
             BYPASSES,
-            "Protocols that are not limited",
+            "Protocols exempt from ingress policing",
         )
         .optional()
         .inert(),
         Property::new(
             "bypass-l2-security-check-filter-for",
             BYPASSES,
-            "Protocols that are not checked",
+            "Protocols exempt from layer 2 security checks",
         )
         .optional()
         .inert(),

@@ -30,7 +30,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "use-ipsec",
                 &["no", "required", "yes"],
-                "Encrypts tunnels with IPsec",
+                "Encrypt tunnels with IPsec",
             )
             .default("no"),
             secret("ipsec-secret", "IPsec secret"),
@@ -51,7 +51,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "accept-proto-version",
                 &["all", "l2tpv2", "l2tpv3"],
-                "The versions",
+                "Accepted L2TP versions",
             )
             .default("all"),
             words("l2tpv3-cookie-length", COOKIE, "Length of cookies").default("0"),

@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("name", Kind::Name, "Name of the profile"),
         text("apn", "Name of the access point"),
         yes("use-peer-dns", "Use the operator's DNS servers"),
-        yes("add-default-route", "Adds a default route"),
+        yes("add-default-route", "Add a default route"),
         number(
             "default-route-distance",
             0,
@@ -46,13 +46,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new(
             "passthrough-interface",
             Kind::Or(&["none"], &Kind::Reference("interface")),
-            "Interface whose host gets the address",
+            "Interface of the host to which the address is passed",
         )
         .default("none"),
         Property::new(
             "passthrough-mac",
             Kind::Or(&["auto"], &Kind::Mac),
-            "MAC address of the host",
+            "MAC address of the host to which the address is passed",
         )
         .default("auto"),
         optional(

@@ -11,24 +11,28 @@ use crate::interface::idle_command;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("interface", Kind::Text, "The modem"),
-        shown("iccid", Kind::Text, "Number of the card"),
-        shown("provider", Kind::Text, "The operator"),
+        shown("iccid", Kind::Text, "ICCID of the profile"),
+        shown("provider", Kind::Text, "Mobile operator"),
         shown("name", Kind::Text, "Name of the profile"),
         shown("nickname", Kind::Text, "User-defined name"),
-        shown("state", Kind::Text, "Whether active"),
+        shown("state", Kind::Text, "State of the profile"),
     ]],
     flags: &[Flag::new('A', "active", 0)],
     columns: &["interface", "iccid", "provider", "name", "state"],
     commands: &[
-        idle_command("activate", "Use a card"),
-        idle_command("deactivate", "Do not use a card"),
-        idle_command("delete", "Delete a card"),
-        idle_command("esim-id", "Show the number of the chip"),
+        idle_command("activate", "Activate a profile"),
+        idle_command("deactivate", "Deactivate a profile"),
+        idle_command("delete", "Delete a profile"),
+        idle_command("esim-id", "Show the eSIM identifier (EID)"),
         crate::declare::idle_command(
             "provision",
-            "Load a card",
+            "Download a profile",
             &[
-                argument("activate", Kind::Bool, "Whether the card is used at once"),
+                argument(
+                    "activate",
+                    Kind::Bool,
+                    "Activate the profile after the download",
+                ),
                 argument("activation-code", Kind::Text, "Activation code"),
                 APPEND,
                 AS_VALUE,
@@ -55,9 +59,12 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command("refresh-profile-list", "Look for cards"),
-        idle_command("send-notifications", "Tell operators of changes"),
-        idle_command("set-nickname", "Name a card"),
+        idle_command("refresh-profile-list", "Read the list of profiles again"),
+        idle_command(
+            "send-notifications",
+            "Send pending notifications to operators",
+        ),
+        idle_command("set-nickname", "Set the nickname of a profile"),
     ],
-    ..idle_rows("/interface/lte/esim", "Loaded cards")
+    ..idle_rows("/interface/lte/esim", "eSIM profiles")
 };

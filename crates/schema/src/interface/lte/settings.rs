@@ -34,5 +34,5 @@ pub(crate) static MENU: Menu = Menu {
         )
         .optional(),
     ]],
-    ..idle_settings("/interface/lte/settings", "Mobile modems as a whole")
+    ..idle_settings("/interface/lte/settings", "LTE settings")
 };

@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("on-interface", Kind::Text, "Egress interface"),
         shown("lifetime", Kind::SPAN, "Lifetime of the entry"),
         shown("age", Kind::SPAN, "Age of the entry"),
-        shown("metric", Kind::COUNTER, "Cost of the way"),
+        shown("metric", Kind::COUNTER, "Metric of the path"),
         shown("seqnum", Kind::COUNTER, "Sequence number"),
     ]],
     flags: &[Flag::new('A', "active", 0), Flag::new('R', "root", 1)],

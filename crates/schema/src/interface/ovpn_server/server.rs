@@ -40,7 +40,7 @@ pub(crate) static MENU: Menu = Menu {
                 "reneg-sec",
                 0,
                 4_294_967_295,
-                "Seconds after which keys change",
+                "Interval of key renegotiation in seconds",
             )
             .default("3600"),
             list(
@@ -49,9 +49,9 @@ pub(crate) static MENU: Menu = Menu {
                 "Redirect all client traffic through the tunnel",
             )
             .default("disabled"),
-            text("push-routes", "Routes that clients get"),
-            text("push-routes-ipv6", "IPv6 routes that clients get"),
-            no("enable-tun-ipv6", "Carries IPv6"),
+            text("push-routes", "Routes sent to clients"),
+            text("push-routes-ipv6", "IPv6 routes sent to clients"),
+            no("enable-tun-ipv6", "Carry IPv6"),
             number("ipv6-prefix-len", 1, 128, "Length of clients' IPv6 prefix").default("64"),
             Property::new(
                 "tun-server-ipv6",

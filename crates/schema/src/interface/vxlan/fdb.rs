@@ -8,7 +8,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("interface", Kind::Text, "The VXLAN interface"),
         shown("mac-address", Kind::Mac, "Hardware address of the host"),
-        shown("remote-ip", Kind::Text, "Address of the other end"),
+        shown("remote-ip", Kind::Text, "Address of the remote endpoint"),
     ]],
     flags: &[Flag::new('D', "dynamic", 0)],
     columns: &["interface", "mac-address", "remote-ip"],

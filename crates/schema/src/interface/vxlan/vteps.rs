@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             interface("The VXLAN interface"),
-            address("remote-ip", "Address of the other end").required(),
+            address("remote-ip", "Address of the remote endpoint").required(),
             number("port", 1, 65_535, "UDP port of the remote endpoint").optional(),
         ],
         COMMENT_DISABLED,

@@ -19,8 +19,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/aaa"],
-    ..idle_list(
-        "/interface/wifi/aaa",
-        "what RADIUS servers are told of clients",
-    )
+    ..idle_list("/interface/wifi/aaa", "AAA profiles")
 };

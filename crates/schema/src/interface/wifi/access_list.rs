@@ -27,9 +27,9 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
-                "Allowed time out of range",
+                "Time for which a signal out of range is accepted",
             ),
-            optional_text("ssid-regexp", "Names of networks"),
+            optional_text("ssid-regexp", "Regular expression for the SSID"),
             optional("time", TIMES, "Time of day"),
             list("days", &DAYS, "Weekdays").optional(),
             optional(
@@ -56,6 +56,6 @@ pub(crate) static MENU: Menu = Menu {
     old_paths: &["/interface/wifiwave2/access-list"],
     ..idle_rules(
         "/interface/wifi/access-list",
-        "Clients of wireless networks",
+        "Access rules for wireless clients",
     )
 };

@@ -32,12 +32,20 @@ pub(crate) static MENU: Menu = Menu {
             "CAPsMAN certificate names",
         )
         .optional(),
-        maybe("slaves-static", "Virtual interfaces stay"),
+        maybe("slaves-static", "Create static virtual interfaces"),
         optional("slaves-datapath", DATAPATH, "Datapath for slave interfaces"),
-        maybe("mld-static", "Interfaces of several links stay"),
-        optional("mld-datapath", DATAPATH, "Datapath for slave interfaces"),
+        maybe("mld-static", "Create static multi-link interfaces"),
+        optional(
+            "mld-datapath",
+            DATAPATH,
+            "Datapath for multi-link interfaces",
+        ),
         shown("requested-certificate", Kind::Text, "Requested certificate"),
-        shown("locked-caps-man-common-name", Kind::Text, "The only device"),
+        shown(
+            "locked-caps-man-common-name",
+            Kind::Text,
+            "Common name of the CAPsMAN to which the CAP is locked",
+        ),
         shown(
             "current-caps-man-address",
             Kind::Text,

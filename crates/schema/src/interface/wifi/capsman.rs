@@ -15,7 +15,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         no("enabled", "Whether CAPsMAN is enabled"),
         list("interfaces", &PORT, "Interfaces on which CAPs may connect").optional(),
-        optional("ca-certificate", CERTIFICATE, "Authority of certificates"),
+        optional("ca-certificate", CERTIFICATE, "Certificate authority"),
         optional("certificate", CERTIFICATE, "Certificate of this device"),
         maybe(
             "require-peer-certificate",

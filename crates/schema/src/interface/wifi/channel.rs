@@ -19,5 +19,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/channel"],
-    ..idle_list("/interface/wifi/channel", "channels of wireless networks")
+    ..idle_list("/interface/wifi/channel", "Channel profiles")
 };

@@ -53,5 +53,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/configuration"],
-    ..idle_list("/interface/wifi/configuration", "Wireless networks")
+    ..idle_list("/interface/wifi/configuration", "Configuration profiles")
 };

@@ -19,8 +19,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/datapath"],
-    ..idle_list(
-        "/interface/wifi/datapath",
-        "where frames of wireless clients go",
-    )
+    ..idle_list("/interface/wifi/datapath", "Datapath profiles")
 };

@@ -21,6 +21,6 @@ pub(crate) static MENU: Menu = Menu {
     old_paths: &["/interface/wifiwave2/interworking"],
     ..idle_list(
         "/interface/wifi/interworking",
-        "what access points say before one joins",
+        "Interworking profiles (IEEE 802.11u)",
     )
 };

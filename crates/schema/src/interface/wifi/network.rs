@@ -21,7 +21,7 @@ const OWN: &[Property] = &[
     ),
     list("labels", &Kind::Name, "Labels of radios").optional(),
     within("beacon-interval", 100, 1_000, "Time between beacons").optional(),
-    optional("dtim-period", between(1, 255), "Beacons between multicasts"),
+    optional("dtim-period", between(1, 255), "DTIM period in beacons"),
     maybe("hide-ssid", "Hide the network name"),
     optional(
         "hw-protection-mode",
@@ -37,14 +37,14 @@ const OWN: &[Property] = &[
     optional(
         "multicast-enhance",
         Kind::Words(&["disabled", "enabled"]),
-        "Multicast as unicast",
+        "Multicast to unicast conversion",
     ),
     optional(
         "qos-classifier",
         Kind::Words(&["dscp-high-3-bits", "priority"]),
         "Priorities",
     ),
-    maybe("station-roaming", "Looks for better access points"),
+    maybe("station-roaming", "Roam to better access points"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -23,26 +23,37 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "master-configuration",
                 CONFIGURATION,
-                "Network of the radio",
+                "Configuration profile of the radio",
             ),
-            list("slave-configurations", &CONFIGURATION, "Further networks").optional(),
-            optional_text("name-format", "Names of interfaces"),
-            optional_text("slave-name-format", "Names of further interfaces"),
+            list(
+                "slave-configurations",
+                &CONFIGURATION,
+                "Configuration profiles of virtual interfaces",
+            )
+            .optional(),
+            optional_text("name-format", "Format of interface names"),
+            optional_text("slave-name-format", "Format of virtual interfaces' names"),
             list("supported-bands", &Kind::Words(BANDS), "Bands of the radio").optional(),
             list("supported-hw-caps", &CAPABILITIES, "Supported modes").optional(),
-            optional_text("identity-regexp", "Names of devices"),
-            optional_text("common-name-regexp", "Names in certificates"),
+            optional_text(
+                "identity-regexp",
+                "Regular expression for the identity of the CAP",
+            ),
+            optional_text(
+                "common-name-regexp",
+                "Regular expression for the common name of the certificate",
+            ),
             list(
                 "address-ranges",
                 &Kind::Addresses(Family::Any),
-                "Addresses of devices",
+                "Address ranges of the CAPs",
             )
             .optional(),
             optional("radio-mac", Kind::Mac, "Hardware address of the radio"),
             optional(
                 "multi-link-mode",
                 Kind::Words(&["disabled", "enabled"]),
-                "Several links at once",
+                "Multi-link operation (MLO)",
             ),
         ],
         COMMENT_SAID,

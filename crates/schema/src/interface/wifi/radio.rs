@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("ciphers", Kind::Text, "Ciphers"),
         shown("countries", Kind::Text, "Countries"),
         shown("interface", Kind::Text, "Interface of the radio"),
-        shown("current-country", Kind::Text, "Country at present"),
+        shown("current-country", Kind::Text, "Current country"),
         shown("max-vlans", Kind::COUNTER, "Maximum number of VLANs"),
         shown(
             "max-interfaces",
@@ -30,8 +30,8 @@ pub(crate) static MENU: Menu = Menu {
     flags: &[Flag::new('L', "local", 0)],
     columns: &["cap", "radio-mac", "interface"],
     commands: &[
-        idle_command("provision", "Configure radios"),
-        idle_command("reg-info", "Show the rules of a country"),
+        idle_command("provision", "Provision radios"),
+        idle_command("reg-info", "Show the regulations of a country"),
     ],
     old_paths: &["/interface/wifiwave2/radio"],
     ..idle_rows("/interface/wifi/radio", "Radios")

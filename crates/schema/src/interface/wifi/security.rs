@@ -21,8 +21,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/security"],
-    ..idle_list(
-        "/interface/wifi/security",
-        "how wireless networks keep others out",
-    )
+    ..idle_list("/interface/wifi/security", "Security profiles")
 };

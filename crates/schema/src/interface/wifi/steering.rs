@@ -21,8 +21,5 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such name",
     }],
     old_paths: &["/interface/wifiwave2/steering"],
-    ..idle_list(
-        "/interface/wifi/steering",
-        "moving clients to where they are better off",
-    )
+    ..idle_list("/interface/wifi/steering", "Client steering profiles")
 };

@@ -24,7 +24,7 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "public-key",
                 Kind::Text,
-                "Public key of the peer in base64; derived from the private key if given",
+                "Public key of the peer; derived from private-key if that is set",
             ),
             Property::new(
                 "private-key",
@@ -98,7 +98,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Allowed networks behind this router, for export",
             )
             .default(""),
-            no("responder", "Waits for the peer to begin"),
+            no("responder", "Wait for the peer to initiate the handshake"),
             shown("rx", Kind::COUNTER, "Received bytes").unit("B"),
             shown("tx", Kind::COUNTER, "Sent bytes").unit("B"),
             shown(
@@ -128,7 +128,7 @@ pub(crate) static MENU: Menu = Menu {
     idle: Some(no_networks),
     commands: &[Command {
         name: "show-client-config",
-        help: "Show the peer's configuration for wg-quick and the WireGuard apps",
+        help: "Show the peer's configuration in wg-quick format",
         arguments: SHOW,
         effect: Effect::Full,
         repeats: false,
@@ -156,7 +156,7 @@ fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     match has("public-key") || has("private-key") {
         true => Ok(()),
         false => Err(Reason::failure(
-            "a peer is known by its key: give public-key, or private-key=auto",
+            "a peer needs a key: set public-key, or private-key=auto",
         )),
     }
 }
@@ -165,5 +165,5 @@ fn no_networks(item: &Item) -> Option<&'static str> {
     let any = item
         .get("allowed-address")
         .is_some_and(|networks| !Value::as_list(networks).is_empty());
-    (!any).then_some("a peer without networks behind it (allowed-address)")
+    (!any).then_some("a peer without allowed-address")
 }

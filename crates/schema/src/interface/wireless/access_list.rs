@@ -21,7 +21,7 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
-                "Allowed time out of range",
+                "Time for which a signal out of range is accepted",
             )
             .default("10s"),
             yes("authentication", "Accept the client"),
@@ -43,11 +43,14 @@ pub(crate) static MENU: Menu = Menu {
             words("private-algo", ALGORITHMS, "Private key cipher").default("none"),
             secret("private-key", "Private key"),
             secret("private-pre-shared-key", "Private passphrase"),
-            secret("management-protection-key", "Key that protects management"),
+            secret(
+                "management-protection-key",
+                "Key for management frame protection",
+            ),
             words(
                 "vlan-mode",
                 &["default", "no-tag", "use-service-tag", "use-tag"],
-                "VLAN tag",
+                "VLAN tagging mode",
             )
             .default("default"),
             number("vlan-id", 1, 4_095, "VLAN id").default("1"),
@@ -65,6 +68,6 @@ pub(crate) static MENU: Menu = Menu {
     ],
     ..idle_rules(
         "/interface/wireless/access-list",
-        "Clients of access points",
+        "Access rules for wireless clients",
     )
 };

@@ -8,7 +8,7 @@ use crate::fragment::idle_settings;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         number("frame-size", 200, 1_500, "Size of frames").default("300"),
-        yes("active-mode", "Sends frames"),
+        yes("active-mode", "Send frames"),
         no("receive-all", "Receive all frames"),
         mac("audio-monitor", "Monitored address").default("00:00:00:00:00:00"),
         mac("filter-mac", "Address filter").default("00:00:00:00:00:00"),
@@ -17,5 +17,5 @@ pub(crate) static MENU: Menu = Menu {
         number("audio-min", -100, 0, "Signal of the lowest tone").default("-100"),
         number("audio-max", -100, 0, "Signal of the highest tone").default("-20"),
     ]],
-    ..idle_settings("/interface/wireless/align", "Aiming of antennas")
+    ..idle_settings("/interface/wireless/align", "Antenna alignment settings")
 };

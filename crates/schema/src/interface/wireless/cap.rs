@@ -33,10 +33,14 @@ pub(crate) static MENU: Menu = Menu {
             "CAPsMAN certificate names",
         )
         .default(""),
-        Property::new("bridge", MASTER, "Bridge of radios that forward here").default("none"),
-        no("static-virtual", "Virtual interfaces stay"),
+        Property::new("bridge", MASTER, "Bridge of radios with local forwarding").default("none"),
+        no("static-virtual", "Create static virtual interfaces"),
         shown("requested-certificate", Kind::Text, "Requested certificate"),
-        shown("locked-caps-man-common-name", Kind::Text, "The only device"),
+        shown(
+            "locked-caps-man-common-name",
+            Kind::Text,
+            "Common name of the CAPsMAN to which the CAP is locked",
+        ),
         shown(
             "current-caps-man-address",
             Kind::Text,

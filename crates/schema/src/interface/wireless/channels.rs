@@ -30,7 +30,7 @@ pub(crate) static MENU: Menu = Menu {
                 &[
                     "Ce", "Ceee", "XX", "XXXX", "disabled", "eC", "eCee", "eeCe", "eeeC",
                 ],
-                "Second part",
+                "Position of the extension channel",
             )
             .default("disabled"),
         ],
@@ -47,5 +47,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     space: Some("wireless-channel"),
     key: Some("name"),
-    ..idle_rules("/interface/wireless/channels", "Channels by name")
+    ..idle_rules("/interface/wireless/channels", "Named channels")
 };

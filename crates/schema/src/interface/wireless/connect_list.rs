@@ -18,7 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "allow-signal-out-of-range",
                 Kind::Or(&["always"], &Kind::SPAN),
-                "Allowed time out of range",
+                "Time for which a signal out of range is accepted",
             )
             .default("10s"),
             words("wireless-protocol", PROTOCOLS, "Wireless protocol").default("any"),
@@ -34,9 +34,12 @@ pub(crate) static MENU: Menu = Menu {
             optional_text("iw-connection-capabilities", "Connection capabilities"),
             mac("iw-hessid", "Hardware address of the network").optional(),
             optional_text("iw-realms", "Realms"),
-            optional_text("iw-roaming-ois", "Roaming partners"),
-            optional_text("iw-venue", "Kind of place"),
-            optional_text("3gpp", "Mobile networks"),
+            optional_text(
+                "iw-roaming-ois",
+                "Organization identifiers of roaming partners",
+            ),
+            optional_text("iw-venue", "Venue type"),
+            optional_text("3gpp", "Mobile networks (3GPP)"),
         ],
         IW,
         COMMENT_DISABLED,
@@ -51,20 +54,23 @@ pub(crate) static MENU: Menu = Menu {
     ],
     ..idle_rules(
         "/interface/wireless/connect-list",
-        "Access points of clients",
+        "Rules for connecting to access points",
     )
 };
 
 const IW: &[Property] = &[
-    any("iw-asra", "A further step is needed"),
-    any("iw-esr", "Emergency services can be reached"),
+    any("iw-asra", "Additional step required for access"),
+    any("iw-esr", "Emergency services are reachable"),
     any("iw-hotspot20", "Hotspot 2.0"),
-    any("iw-hotspot20-dgaf", "Multicast is not forwarded"),
-    any("iw-internet", "The Internet can be reached"),
-    any("iw-uesa", "Emergency services without authentication"),
+    any(
+        "iw-hotspot20-dgaf",
+        "Downstream group-addressed forwarding disabled",
+    ),
+    any("iw-internet", "Internet access"),
+    any("iw-uesa", "Unauthenticated emergency service access"),
     optional("iw-ipv4-availability", Kind::Words(IPV4), "IPv4"),
     optional("iw-ipv6-availability", Kind::Words(IPV6), "IPv6"),
-    optional("iw-network-type", Kind::Words(NETWORKS), "Kind of network"),
+    optional("iw-network-type", Kind::Words(NETWORKS), "Network type"),
 ];
 
 const fn any(name: &'static str, help: &'static str) -> Property {

@@ -7,8 +7,8 @@ use crate::fragment::idle_rows;
 
 const ARGUMENTS: &[Argument] = &[
     may("interface", Kind::Reference("interface"), "The radio"),
-    may("country", Kind::Name, "Country whose rules hold"),
-    may("as-value", Kind::Presence, "Give the result as a value"),
+    may("country", Kind::Name, "Country whose regulations apply"),
+    may("as-value", Kind::Presence, "Return the result as a value"),
 ];
 
 const fn show(name: &'static str, help: &'static str) -> Command {
@@ -25,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
     shape: MenuShape::Folder,
     commands: &[
         show("allowed-channels", "Show allowed channels"),
-        show("country-info", "Show the rules of a country"),
+        show("country-info", "Show the regulations of a country"),
         show("country-list", "Show countries"),
         show("default-scan-list", "Show scanned frequencies"),
         show("hw-info", "Show radio capabilities"),

@@ -12,8 +12,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the profile"),
-            maybe("asra", "A further step is needed"),
-            optional_text("3gpp-raw", "Mobile networks, as sent"),
+            maybe("asra", "Additional step required for access"),
+            optional_text("3gpp-raw", "Mobile networks (3GPP), raw"),
         ],
         INTERWORKING,
         &[COMMENT],

@@ -10,7 +10,7 @@ const POWER: Kind = Kind::Tuple(":", &[Kind::Name, Kind::Number { min: -30, max:
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         reference("name", "interface", "The radio").read_only(),
-        list("manual-tx-powers", &POWER, "Rates with their power in dBm").optional(),
+        list("manual-tx-powers", &POWER, "Transmit power in dBm per rate").optional(),
     ]],
     columns: &["name", "manual-tx-powers"],
     key: Some("name"),
@@ -20,6 +20,6 @@ pub(crate) static MENU: Menu = Menu {
     }],
     ..idle_fixed(
         "/interface/wireless/manual-tx-power-table",
-        "Power of radios by rate",
+        "Transmit power per rate",
     )
 };

@@ -11,11 +11,11 @@ pub(crate) const FRAMERS: &[&str] = &["best-fit", "dynamic-size", "exact-size", 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         reference("name", "interface", "The radio").read_only(),
-        no("enable-nstreme", "Speaks Nstreme"),
+        no("enable-nstreme", "Enable Nstreme"),
         yes("enable-polling", "Poll clients in turn"),
         no("disable-csma", "Disable carrier sense"),
         words("framer-policy", FRAMERS, "Frame aggregation policy").default("none"),
-        number("framer-limit", 100, 4_000, "Largest frame").default("3200"),
+        number("framer-limit", 100, 4_000, "Maximum frame size").default("3200"),
     ]],
     columns: &[
         "name",
@@ -29,5 +29,5 @@ pub(crate) static MENU: Menu = Menu {
         path: "/interface/wireless",
         values: &[],
     }],
-    ..idle_fixed("/interface/wireless/nstreme", "Nstreme of radios")
+    ..idle_fixed("/interface/wireless/nstreme", "Nstreme settings of radios")
 };

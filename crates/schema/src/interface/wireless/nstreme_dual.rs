@@ -24,20 +24,20 @@ pub(crate) static MENU: Menu = Menu {
                 "disable-running-check",
                 "Consider the interface running at all times",
             ),
-            Property::new("tx-radio", RADIO, "The radio that sends").default("none"),
-            Property::new("rx-radio", RADIO, "The radio that receives").default("none"),
+            Property::new("tx-radio", RADIO, "Radio for sending").default("none"),
+            Property::new("rx-radio", RADIO, "Radio for receiving").default("none"),
             mac("remote-mac", "Remote MAC address").default("00:00:00:00:00:00"),
-            words("tx-band", BANDS, "Band and standards of sending").optional(),
-            words("tx-channel-width", WIDTHS, "Width of sending").default("20mhz"),
-            Property::new("tx-frequency", MHZ, "Frequency of sending").optional(),
-            words("rx-band", BANDS, "Band and standards of receiving").optional(),
-            words("rx-channel-width", WIDTHS, "Width of receiving").default("20mhz"),
-            Property::new("rx-frequency", MHZ, "Frequency of receiving").optional(),
+            words("tx-band", BANDS, "Band and standards for sending").optional(),
+            words("tx-channel-width", WIDTHS, "Channel width for sending").default("20mhz"),
+            Property::new("tx-frequency", MHZ, "Frequency for sending").optional(),
+            words("rx-band", BANDS, "Band and standards for receiving").optional(),
+            words("rx-channel-width", WIDTHS, "Channel width for receiving").default("20mhz"),
+            Property::new("rx-frequency", MHZ, "Frequency for receiving").optional(),
             list("rates-b", &RATES_B, "Rates of 802.11b").default("1Mbps,2Mbps,5.5Mbps,11Mbps"),
             list("rates-a/g", &RATES_AG, "Rates of 802.11a and g")
                 .default("6Mbps,9Mbps,12Mbps,18Mbps,24Mbps,36Mbps,48Mbps,54Mbps"),
             words("framer-policy", FRAMERS, "Frame aggregation policy").default("none"),
-            number("framer-limit", 64, 4_000, "Largest frame").default("2560"),
+            number("framer-limit", 64, 4_000, "Maximum frame size").default("2560"),
             no("disable-csma", "Disable carrier sense"),
             list(
                 "ht-rates",
@@ -55,7 +55,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "ht-channel-width",
                 &["2040mhz", "20mhz", "40mhz"],
-                "Width of 802.11n",
+                "Channel width of 802.11n",
             )
             .default("20mhz"),
         ],
@@ -67,6 +67,6 @@ pub(crate) static MENU: Menu = Menu {
     ..idle_interfaces(
         "/interface/wireless/nstreme-dual",
         "nstreme-dual",
-        "Links of two radios",
+        "Nstreme dual links",
     )
 };

@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("rx-rate", Kind::Text, "Receive rate"),
         shown("uptime", Kind::SPAN, "Uptime of the connection"),
         shown("last-ip", Kind::Text, "MAC address"),
-        shown("comment", Kind::Text, "Short description of it"),
+        shown("comment", Kind::Text, "Short description of the client"),
     ]],
     flags: &[Flag::new('A', "ap", 0)],
     columns: &[

@@ -32,51 +32,66 @@ const WPA: &[Property] = &[
     )
     .default("none"),
     list("authentication-types", &TYPES, "Authentication types").default(""),
-    list("unicast-ciphers", &CIPHERS, "Ciphers for one").default("aes-ccm"),
-    list("group-ciphers", &CIPHERS, "Ciphers for many").default("aes-ccm"),
+    list("unicast-ciphers", &CIPHERS, "Ciphers for unicast frames").default("aes-ccm"),
+    list(
+        "group-ciphers",
+        &CIPHERS,
+        "Ciphers for broadcast and multicast frames",
+    )
+    .default("aes-ccm"),
     secret("wpa-pre-shared-key", "Passphrase of WPA"),
     secret("wpa2-pre-shared-key", "Passphrase of WPA2"),
     text("supplicant-identity", "EAP identity"),
-    list("eap-methods", &METHODS, "Ways of EAP").default("passthrough"),
-    words("tls-mode", TLS, "Whether certificates are checked").default("no-certificates"),
-    certificate("tls-certificate", "Certificate of EAP"),
+    list("eap-methods", &METHODS, "EAP methods").default("passthrough"),
+    words("tls-mode", TLS, "TLS certificate verification mode").default("no-certificates"),
+    certificate("tls-certificate", "TLS certificate for EAP"),
     text("mschapv2-username", "User name of EAP"),
     secret("mschapv2-password", "Password of EAP"),
     no("disable-pmkid", "Omit the PMKID from the handshake"),
 ];
 
 const KEYS: &[Property] = &[
-    words("static-algo-0", ALGORITHMS, "Cipher of the first fixed key").default("none"),
-    secret("static-key-0", "First fixed key"),
+    words(
+        "static-algo-0",
+        ALGORITHMS,
+        "Cipher of the first static key",
+    )
+    .default("none"),
+    secret("static-key-0", "First static key"),
     words(
         "static-algo-1",
         ALGORITHMS,
-        "Cipher of the second fixed key",
+        "Cipher of the second static key",
     )
     .default("none"),
-    secret("static-key-1", "Second fixed key"),
-    words("static-algo-2", ALGORITHMS, "Cipher of the third fixed key").default("none"),
-    secret("static-key-2", "Third fixed key"),
+    secret("static-key-1", "Second static key"),
+    words(
+        "static-algo-2",
+        ALGORITHMS,
+        "Cipher of the third static key",
+    )
+    .default("none"),
+    secret("static-key-2", "Third static key"),
     words(
         "static-algo-3",
         ALGORITHMS,
-        "Cipher of the fourth fixed key",
+        "Cipher of the fourth static key",
     )
     .default("none"),
-    secret("static-key-3", "Fourth fixed key"),
+    secret("static-key-3", "Fourth static key"),
     words(
         "static-transmit-key",
         &["key-0", "key-1", "key-2", "key-3"],
-        "The key that is used",
+        "Static key for sending",
     )
     .default("key-0"),
     words(
         "static-sta-private-algo",
         ALGORITHMS,
-        "Cipher of a client's own key",
+        "Cipher of the private key of a station",
     )
     .default("none"),
-    secret("static-sta-private-key", "A client's own key"),
+    secret("static-sta-private-key", "Private key of a station"),
 ];
 
 const RADIUS: &[Property] = &[
@@ -94,7 +109,12 @@ const RADIUS: &[Property] = &[
         "MAC authentication mode",
     )
     .default("as-username"),
-    words("radius-called-format", CALLED, "Name of the access point").default("mac:ssid"),
+    words(
+        "radius-called-format",
+        CALLED,
+        "Format of the Called-Station-Id sent to RADIUS",
+    )
+    .default("mac:ssid"),
     Property::new(
         "radius-mac-caching",
         Kind::Or(&["disabled"], &Kind::SPAN),
@@ -111,7 +131,7 @@ const RADIUS: &[Property] = &[
     words(
         "management-protection",
         &["allowed", "disabled", "required"],
-        "Protects management",
+        "Management frame protection mode",
     )
     .default("disabled"),
     secret("management-protection-key", "Encryption key"),

@@ -13,14 +13,20 @@ use crate::interface::idle_command;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("multiple-channels", "Looks at all channels"),
+        no("multiple-channels", "Scan all channels"),
         span("channel-time", "Time per channel").default("200ms"),
         no("only-headers", "Capture headers only"),
         no("receive-errors", "Include damaged frames"),
-        number("memory-limit", 10, 4_294_967_295, "KiB of memory").default("10"),
-        text("file-name", "The file"),
-        number("file-limit", 10, 4_294_967_295, "KiB of the file").default("10"),
-        no("streaming-enabled", "Sends frames to a host"),
+        number("memory-limit", 10, 4_294_967_295, "Memory limit in KiB").default("10"),
+        text("file-name", "File for frames"),
+        number(
+            "file-limit",
+            10,
+            4_294_967_295,
+            "Size limit of the file in KiB",
+        )
+        .default("10"),
+        no("streaming-enabled", "Stream frames to a server"),
         number(
             "streaming-max-rate",
             0,
@@ -50,8 +56,5 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    ..idle_settings(
-        "/interface/wireless/sniffer",
-        "Recording of frames of the air",
-    )
+    ..idle_settings("/interface/wireless/sniffer", "Wireless sniffer settings")
 };

@@ -8,7 +8,7 @@ use crate::interface::idle_command;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        yes("multiple-channels", "Looks at all channels"),
+        yes("multiple-channels", "Scan all channels"),
         span("channel-time", "Time per channel").default("200ms"),
         no("receive-errors", "Include damaged frames"),
     ]],
@@ -16,5 +16,5 @@ pub(crate) static MENU: Menu = Menu {
         idle_command("snoop", "Show channel usage"),
         idle_command("flat-snoop", "Scan for networks"),
     ],
-    ..idle_settings("/interface/wireless/snooper", "Users of the air")
+    ..idle_settings("/interface/wireless/snooper", "Wireless snooper settings")
 };

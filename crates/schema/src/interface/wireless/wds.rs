@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
                 "disable-running-check",
                 "Consider the interface running at all times",
             ),
-            Property::new("master-interface", MASTER, "The radio").default("none"),
+            Property::new("master-interface", MASTER, "Physical interface").default("none"),
             mac("wds-address", "Remote MAC address").default("00:00:00:00:00:00"),
         ],
         LINK_TIMES,
@@ -27,9 +27,5 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_WAITING,
     ],
     columns: &["name", "mtu", "master-interface", "wds-address"],
-    ..idle_interfaces(
-        "/interface/wireless/wds",
-        "wds",
-        "Links between access points",
-    )
+    ..idle_interfaces("/interface/wireless/wds", "wds", "WDS links")
 };

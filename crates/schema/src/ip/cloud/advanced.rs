@@ -7,12 +7,12 @@ use crate::declare::no;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[no(
         "use-local-address",
-        "Whether the service is sent the router's own address",
+        "Send the router's local address to the cloud service",
     )]],
     effect: Effect::None,
     ..Menu::new(
         "/ip/cloud/advanced",
         MenuShape::Settings,
-        "Address that the service is sent",
+        "Advanced cloud settings",
     )
 };

@@ -6,7 +6,7 @@ use crate::declare::{DISABLED_INVALID_DYNAMIC, counter, no, property, shown, tex
 use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static SETTINGS: Menu = Menu {
-    properties: &[&[text("prefer-relay-code", "The relay that is preferred")]],
+    properties: &[&[text("prefer-relay-code", "Preferred relay")]],
     effect: Effect::None,
     ..Menu::new(
         "/ip/cloud/back-to-home-file/settings",
@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             property("path", Kind::Name, "The file or folder").required(),
-            no("allow-uploads", "Whether others may upload files"),
+            no("allow-uploads", "Allow uploads"),
             with_default(
                 "expires",
                 Kind::Or(&["never"], &Kind::Name),
@@ -31,7 +31,7 @@ pub(crate) static MENU: Menu = Menu {
             shown(
                 "direct-url",
                 Kind::Text,
-                "Direct URL of the share, without the service",
+                "URL of the share without the cloud service",
             ),
             counter("downloads", "Number of downloads"),
         ],
@@ -43,6 +43,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/cloud/back-to-home-file",
         MenuShape::List,
-        "Files that are shared",
+        "Shared files",
     )
 };

@@ -15,10 +15,7 @@ pub(crate) static MENU: Menu = Menu {
                 "never",
                 "Time at which access ends",
             ),
-            no(
-                "allow-lan",
-                "Whether the user reaches the network behind the router",
-            ),
+            no("allow-lan", "Allow access to the network behind the router"),
             text("private-key", "The user's private key").sensitive(),
             text("public-key", "The user's public key"),
             with_default(
@@ -27,7 +24,7 @@ pub(crate) static MENU: Menu = Menu {
                 "disabled",
                 "Permissions for files",
             ),
-            text("file-access-path", "The folder that the user sees"),
+            text("file-access-path", "Folder accessible to the user"),
             shown("client-address", Kind::Text, "The user's addresses"),
         ],
         COMMENT_DISABLED,
@@ -40,6 +37,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/cloud/back-to-home-user",
         MenuShape::List,
-        "Users with access through the service",
+        "Back to Home users",
     )
 };

@@ -12,7 +12,11 @@ pub(crate) static MENU: Menu = Menu {
         named("Name of the option"),
         OPTION_CODE,
         text("value", "Value of the option"),
-        shown("raw-value", Kind::Text, "Value of the option in bytes"),
+        shown(
+            "raw-value",
+            Kind::Text,
+            "Value of the option in hexadecimal",
+        ),
         COMMENT,
     ]],
     flags: DEFAULT,

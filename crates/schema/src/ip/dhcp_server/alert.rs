@@ -32,10 +32,10 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["interface", "valid-server", "unknown-server"],
-    commands: &[on_items("reset-alert", "Clear the list of servers found")],
+    commands: &[on_items("reset-alert", "Clear the list of rogue servers")],
     ..Menu::new(
         "/ip/dhcp-server/alert",
         MenuShape::List,
-        "Alerts of foreign servers",
+        "Alerts about rogue DHCP servers",
     )
 };

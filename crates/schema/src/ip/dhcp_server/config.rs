@@ -12,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
             "5m",
             "Interval at which leases are written to disk",
         ),
-        yes("accounting", "Whether leases are accounted by RADIUS").inert(),
+        yes("accounting", "Account leases by RADIUS").inert(),
         with_default(
             "interim-update",
             Kind::SPAN,

@@ -16,15 +16,15 @@ const CLIENT: &[Property] = &[
     property(
         "address",
         Kind::Either(&IPV4, &Kind::Reference("pool")),
-        "The address, or the pool that it comes from",
+        "Address, or pool of the address",
     ),
     optional("mac-address", Kind::Mac, "The client's hardware address"),
     no(
         "use-src-mac",
-        "Whether the frame's source is the client's address",
+        "Identify the client by the frame's source MAC address",
     ),
     text("client-id", "Identifier of the client"),
-    text("rate-limit", "Limit of the client's rate").inert_for(rate_limit::is_malformed),
+    text("rate-limit", "Rate limit of the client").inert_for(rate_limit::is_malformed),
     text("routes", "Routes to the client's networks").inert(),
     optional(
         "insert-queue-before",
@@ -32,8 +32,8 @@ const CLIENT: &[Property] = &[
         "Position of the client's queue",
     )
     .inert_for(is_named_place),
-    optional("parent-queue", PARENT, "The queue above the client's"),
-    optional("queue-type", Kind::Name, "The type of the client's queue"),
+    optional("parent-queue", PARENT, "Parent of the client's queue"),
+    optional("queue-type", Kind::Name, "Queue type of the client's queue"),
     with_default(
         "address-lists",
         Kind::List(&Kind::Name),
@@ -44,21 +44,21 @@ const CLIENT: &[Property] = &[
         "server",
         Kind::Or(&["all"], &Kind::Reference("dhcp-server")),
         "all",
-        "The server of the lease",
+        "DHCP server of the lease",
     )
     .quiet(),
-    no("block-access", "Whether the client gets no address"),
+    no("block-access", "Refuse an address to the client"),
     optional(
         "allow-dual-stack-queue",
         Kind::Bool,
-        "Whether one queue serves both families",
+        "Use one queue for IPv4 and IPv6",
     )
     .inert(),
     with_default(
         "lease-time",
         Kind::SPAN,
         "0s",
-        "Lease time; 0 for the time of the server",
+        "Lease time; 0: lease time of the server",
     )
     .quiet(),
     optional(
@@ -101,12 +101,8 @@ const STATE: &[Property] = &[
         "Time since the client's last message",
     ),
     shown("age", Kind::SPAN, "Age of the lease"),
-    shown("active-address", IPV4, "The address in use"),
-    shown(
-        "active-mac-address",
-        Kind::Mac,
-        "The hardware address in use",
-    ),
+    shown("active-address", IPV4, "Current address"),
+    shown("active-mac-address", Kind::Mac, "Current MAC address"),
     shown(
         "active-client-id",
         Kind::Text,
@@ -115,7 +111,7 @@ const STATE: &[Property] = &[
     shown(
         "active-server",
         Kind::Text,
-        "The server that gave the lease",
+        "Server that assigned the lease",
     ),
     shown(
         "active-agent-circuit-id",
@@ -127,12 +123,12 @@ const STATE: &[Property] = &[
         Kind::Text,
         "Current remote identifier",
     ),
-    shown("host-name", Kind::Text, "The client's name"),
-    shown("class-id", Kind::Text, "The client's class"),
+    shown("host-name", Kind::Text, "Host name of the client"),
+    shown("class-id", Kind::Text, "Vendor class of the client"),
     shown(
         "src-mac-address",
         Kind::Mac,
-        "The source of the client's frames",
+        "Source MAC address of the client's frames",
     ),
 ];
 
@@ -153,9 +149,12 @@ pub(crate) static MENU: Menu = Menu {
         "last-seen",
     ],
     commands: &[
-        on_items("check-status", "Check whether the client is there"),
+        on_items("check-status", "Check whether the client answers"),
         on_items("make-static", "Make a dynamic lease static"),
-        on_items("send-reconfigure", "Tell the client to renew"),
+        on_items(
+            "send-reconfigure",
+            "Send a reconfigure message to the client",
+        ),
     ],
     distinct: &[
         Unique {

@@ -13,11 +13,12 @@ pub(crate) static MENU: Menu = Menu {
         named("Name of the option"),
         property("code", between(1, 254), "Number of the option (RFC 2132)").required(),
         text("value", "Value of the option"),
-        no(
-            "force",
-            "Whether the option is sent to clients that do not request it",
+        no("force", "Send the option to clients that do not request it"),
+        shown(
+            "raw-value",
+            Kind::Text,
+            "Value of the option in hexadecimal",
         ),
-        shown("raw-value", Kind::Text, "Value of the option in bytes"),
         COMMENT,
     ]],
     columns: &["name", "code", "value", "raw-value", "force"],

@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             text("file", "The file with the list"),
             text("url", "URL of the list"),
-            yes("ssl-verify", "Whether the server's certificate is checked"),
+            yes("ssl-verify", "Verify the server's certificate"),
             counter("match-count", "Number of queries that matched the list"),
             counter("name-count", "Names in the list"),
         ],
@@ -21,10 +21,10 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command(
             "pause",
-            "Do not use the lists for a while",
-            &[argument("duration", Kind::SPAN, "For how long")],
+            "Pause the use of the lists",
+            &[argument("duration", Kind::SPAN, "Duration of the pause")],
         ),
-        command("reload", "Fetch the lists again", &[]),
+        command("reload", "Download the lists again", &[]),
     ],
     ..Menu::new("/ip/dns/adlist", MenuShape::List, "Lists of blocked names")
 };

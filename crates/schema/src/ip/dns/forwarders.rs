@@ -20,19 +20,16 @@ pub(crate) static MENU: Menu = Menu {
                 "dns-servers",
                 Kind::List(&Kind::Either(&Kind::Address(Family::Any), &Kind::Host)),
                 "",
-                "The servers to ask",
+                "DNS servers",
             )
             .inert_for(by_name),
             with_default(
                 "doh-servers",
                 Kind::List(&Kind::Name),
                 "",
-                "The servers to ask by HTTPS",
+                "DNS over HTTPS servers",
             ),
-            yes(
-                "verify-doh-cert",
-                "Whether the certificates of DoH servers are checked",
-            ),
+            yes("verify-doh-cert", "Verify the certificates of DoH servers"),
         ],
         COMMENT_DISABLED,
     ],
@@ -43,6 +40,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/dns/forwarders",
         MenuShape::List,
-        "Servers for particular names",
+        "Forwarders for static entries of type FWD",
     )
 };

@@ -7,7 +7,7 @@ use crate::fragment::COMMENT_DISABLED;
 
 const NAME: &[Property] = &[
     optional("name", Kind::Name, "The name"),
-    optional("regexp", Kind::Filled, "A pattern of names"),
+    optional("regexp", Kind::Filled, "Regular expression for names"),
     optional(
         "type",
         Kind::Words(&[
@@ -15,11 +15,15 @@ const NAME: &[Property] = &[
         ]),
         "Type of the record",
     ),
-    optional("forward-to", Kind::Name, "The server or forwarder to ask"),
+    optional(
+        "forward-to",
+        Kind::Name,
+        "DNS server or forwarder for the queries",
+    ),
     optional(
         "address",
         Kind::Address(Family::Any),
-        "The address of the name",
+        "Address of an A or AAAA record",
     ),
 ];
 
@@ -27,17 +31,14 @@ const RECORDS: &[Property] = &[
     optional("mx-preference", PORT, "Preference of the mail server"),
     optional("mx-exchange", Kind::Name, "Name of the mail server"),
     optional("cname", Kind::Name, "Target name of a CNAME record"),
-    optional("text", Kind::Filled, "The text of the name"),
-    optional("ns", Kind::Name, "The name server"),
+    optional("text", Kind::Filled, "Text of a TXT record"),
+    optional("ns", Kind::Name, "Name server of an NS record"),
     optional("srv-priority", PORT, "Priority of the service"),
     optional("srv-weight", PORT, "Weight of the service"),
     optional("srv-port", PORT, "Port of the service"),
     optional("srv-target", Kind::Name, "Host of the service"),
     with_default("ttl", Kind::SPAN, "1d", "Time to live of the answer"),
-    no(
-        "match-subdomain",
-        "Whether the entry applies to subdomains too",
-    ),
+    no("match-subdomain", "Apply the entry to subdomains too"),
     optional(
         "address-list",
         Kind::Name,

@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
             property(
                 "address",
                 Kind::Either(&Kind::Addresses(Family::V4), &Kind::Host),
-                "An address, several of them, or the name of a host",
+                "IP address, range, prefix, or DNS name",
             )
             .default("0.0.0.0"),
             shown("creation-time", Kind::Text, "Creation time of the entry").bare(),
@@ -69,7 +69,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Time after which the entry is removed",
             )
             .runs_down(),
-            no("dynamic", "Whether the entry is gone after a restart"),
+            no("dynamic", "Entry does not survive a restart"),
         ],
         COMMENT_DISABLED,
     ],

@@ -6,7 +6,7 @@ use crate::declare::{IPV4, PORT, RULE_FLAGS, U32, optional};
 use crate::firewall as fw;
 
 const ACTION: &[Property] = &[
-    optional("sniff-id", U32, "Number of the case"),
+    optional("sniff-id", U32, "CALEA case identifier"),
     optional(
         "sniff-target",
         IPV4,

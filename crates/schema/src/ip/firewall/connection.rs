@@ -16,13 +16,18 @@ const ENDS: &[Property] = &[
         Kind::COUNTER,
         "Destination port of the first packet",
     ),
-    shown("reply-src-address", Kind::Text, "Source of answers").bare(),
-    shown("reply-src-port", Kind::COUNTER, "Source port of answers"),
-    shown("reply-dst-address", Kind::Text, "Destination of answers").bare(),
+    shown("reply-src-address", Kind::Text, "Source address of replies").bare(),
+    shown("reply-src-port", Kind::COUNTER, "Source port of replies"),
+    shown(
+        "reply-dst-address",
+        Kind::Text,
+        "Destination address of replies",
+    )
+    .bare(),
     shown(
         "reply-dst-port",
         Kind::COUNTER,
-        "Destination port of answers",
+        "Destination port of replies",
     ),
     shown("tcp-state", Kind::Text, "State of the TCP connection").bare(),
     counter("icmp-type", "ICMP type"),
@@ -34,14 +39,14 @@ const ENDS: &[Property] = &[
     shown(
         "connection-type",
         Kind::Text,
-        "The helper that expected the connection",
+        "Connection tracking helper of the connection",
     ),
     shown("timeout", Kind::SPAN, "Time until the connection expires"),
     shown("connection-mark", Kind::Text, "Mark of the connection"),
     shown(
         "slow-path-reason",
         Kind::Text,
-        "Why FastTrack does not carry the connection",
+        "Reason why the connection is not FastTracked",
     ),
 ];
 
@@ -53,12 +58,12 @@ const COUNTERS: &[Property] = &[
         "Packets from the source by FastTrack",
     ),
     counter("orig-fasttrack-bytes", "Bytes from the source by FastTrack"),
-    counter("repl-packets", "Packets of answers"),
-    counter("repl-bytes", "Bytes of answers"),
-    counter("repl-fasttrack-packets", "Packets of answers by FastTrack"),
-    counter("repl-fasttrack-bytes", "Bytes of answers by FastTrack"),
-    counter("orig-rate", "Bits a second from the source"),
-    counter("repl-rate", "Bits a second of answers"),
+    counter("repl-packets", "Packets of replies"),
+    counter("repl-bytes", "Bytes of replies"),
+    counter("repl-fasttrack-packets", "Packets of replies by FastTrack"),
+    counter("repl-fasttrack-bytes", "Bytes of replies by FastTrack"),
+    counter("orig-rate", "Rate from the source in bits per second"),
+    counter("repl-rate", "Rate of replies in bits per second"),
 ];
 
 /// Flags of connections.

@@ -18,12 +18,12 @@ const ACTION: &[Property] = &[
             "icmp-protocol-unreachable",
             "tcp-reset",
         ]),
-        "The answer of reject",
+        "Reply of the action reject",
     ),
     optional(
         "hw-offload",
         Kind::Bool,
-        "Whether FastTrack may use hardware",
+        "Allow hardware offload of FastTracked connections",
     ),
 ];
 

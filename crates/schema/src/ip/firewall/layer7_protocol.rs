@@ -8,7 +8,7 @@ use crate::fragment::COMMENT;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         named("Name of the pattern"),
-        text("regexp", "The pattern, a regular expression"),
+        text("regexp", "Regular expression"),
         COMMENT,
     ]],
     columns: &["name", "regexp"],
@@ -21,6 +21,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/firewall/layer7-protocol",
         MenuShape::List,
-        "Patterns to look for in streams",
+        "Layer 7 patterns",
     )
 };

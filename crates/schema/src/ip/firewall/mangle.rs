@@ -5,11 +5,7 @@ use menu::{Menu, Property};
 use crate::declare::{IPV4, optional};
 use crate::firewall as fw;
 
-const ROUTE: &[Property] = &[optional(
-    "route-dst",
-    IPV4,
-    "The gateway that route sends packets to",
-)];
+const ROUTE: &[Property] = &[optional("route-dst", IPV4, "Gateway of the action route")];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

@@ -15,25 +15,20 @@ const ACTION: &[Property] = &[
     optional(
         "same-not-by-dst",
         Kind::Bool,
-        "Whether same leaves the destination out of account",
+        "Action same: select the address by the source only",
     ),
     optional(
         "randomise-ports",
         Kind::Bool,
-        "Whether ports are chosen at random",
+        "Choose source ports at random",
     ),
     optional(
         "socksify-service",
         Kind::Name,
-        "The SOCKS client that takes connections",
+        "Socksify service for the action socksify",
     )
     .inert(),
-    optional(
-        "socks5-server",
-        IPV4,
-        "The SOCKS5 server that takes connections",
-    )
-    .inert(),
+    optional("socks5-server", IPV4, "SOCKS5 server for the connections").inert(),
     optional("socks5-port", PORT, "The port of the SOCKS5 server").inert(),
 ];
 

@@ -40,5 +40,8 @@ pub(crate) static MENU: Menu = Menu {
         fw::COUNTS,
         COMMENT_DISABLED,
     ],
-    ..fw::table("/ip/firewall/raw", "Firewall before connection tracking")
+    ..fw::table(
+        "/ip/firewall/raw",
+        "Firewall rules before connection tracking",
+    )
 };

@@ -11,15 +11,11 @@ const fn helper(values: &'static [(&'static str, &'static str)]) -> Builtin {
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Name, "Name of the helper"),
-        optional(
-            "ports",
-            Kind::List(&PORT),
-            "Ports that the helper listens to",
-        ),
+        optional("ports", Kind::List(&PORT), "Ports of the protocol"),
         optional(
             "sip-direct-media",
             Kind::Bool,
-            "Whether streams are accepted only from the other end of the signalling",
+            "Accept media streams from the signalling peer only",
         ),
         optional(
             "sip-timeout",
@@ -29,7 +25,7 @@ pub(crate) static MENU: Menu = Menu {
         no("disabled", "Defines whether item is ignored or used"),
         counter(
             "cut-messages",
-            "Segments passed unread because their message began in a segment already forwarded",
+            "Segments not inspected: part of the message was already forwarded",
         ),
     ]],
     flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "invalid", 0)],
@@ -57,7 +53,7 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/firewall/service-port",
         MenuShape::Fixed,
-        "Helpers of connection tracking",
+        "Connection tracking helpers (ALG)",
     )
 };
 
@@ -65,8 +61,10 @@ pub(crate) static MENU: Menu = Menu {
 /// tracking. Connections of these protocols are always tracked.
 fn other_than_it_says(item: &Item) -> Option<&'static str> {
     match (item.text("name"), item.is("disabled")) {
-        ("h323", false) => Some("helper of H.323"),
-        ("udplite" | "dccp" | "sctp", true) => Some("leaving connections of it untracked"),
+        ("h323", false) => Some("H.323 helper"),
+        ("udplite" | "dccp" | "sctp", true) => {
+            Some("exempting the protocol from connection tracking")
+        }
         _ => None,
     }
 }

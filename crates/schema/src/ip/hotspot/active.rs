@@ -52,9 +52,5 @@ pub(crate) static MENU: Menu = Menu {
         on_items("remove", "Log guests out"),
     ],
     effect: Effect::None,
-    ..Menu::new(
-        "/ip/hotspot/active",
-        MenuShape::Rows,
-        "Guests who are logged in",
-    )
+    ..Menu::new("/ip/hotspot/active", MenuShape::Rows, "Logged-in guests")
 };

@@ -13,7 +13,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     flags: &[Flag::new('M', "mac-cookie", 0)],
     columns: &["user", "domain", "mac-address", "expires-in"],
-    commands: &[on_items("remove", "Forget cookies")],
+    commands: &[on_items("remove", "Remove cookies")],
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/cookie",

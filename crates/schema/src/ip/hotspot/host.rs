@@ -18,11 +18,15 @@ const HOST: &[Property] = &[
     shown(
         "host-dead-time",
         Kind::SPAN,
-        "Time since the host was last reached",
+        "Time since the host last answered",
     ),
-    shown("bridge-port", Kind::Text, "The port that the host is on"),
-    counter("vlan-id", "The VLAN that the host is in"),
-    shown("http-proxy", Kind::Text, "The proxy that the host uses"),
+    shown("bridge-port", Kind::Text, "Bridge port of the host"),
+    counter("vlan-id", "VLAN of the host"),
+    shown(
+        "http-proxy",
+        Kind::Text,
+        "HTTP proxy configured on the host",
+    ),
     counter("bytes-in", "Bytes from the host"),
     counter("bytes-out", "Bytes to the host"),
     counter("packets-in", "Packets from the host"),
@@ -30,7 +34,7 @@ const HOST: &[Property] = &[
     shown(
         "found-by",
         Kind::Text,
-        "Reason for which the host was found",
+        "Traffic by which the host was found",
     ),
 ];
 
@@ -53,19 +57,19 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         command(
             "make-binding",
-            "Make bindings of hosts",
+            "Create IP bindings from hosts",
             &[
                 NUMBERS,
                 argument("type", TYPES, "Type of the binding"),
                 argument("comment", Kind::COMMENT, "Short description of the item"),
             ],
         ),
-        on_items("remove", "Forget hosts"),
+        on_items("remove", "Remove hosts"),
     ],
     effect: Effect::None,
     ..Menu::new(
         "/ip/hotspot/host",
         MenuShape::Rows,
-        "Hosts on the interfaces of guests",
+        "Hosts on HotSpot interfaces",
     )
 };

@@ -34,6 +34,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/hotspot/ip-binding",
         MenuShape::Ordered,
-        "Hosts that need not log in",
+        "IP bindings: hosts that bypass the login or are blocked",
     )
 };

@@ -17,17 +17,25 @@ const PAGES: &[Property] = &[
     ),
     text(
         "html-directory-override",
-        "Folder whose pages override the others",
+        "Folder of pages that override the default pages",
     ),
-    no("install-hotspot-queue", "Whether unknown hosts get a queue"),
-    text("rate-limit", "Limit of the rate of unknown hosts"),
+    no(
+        "install-hotspot-queue",
+        "Add a queue for unauthenticated hosts",
+    ),
+    text("rate-limit", "Rate limit of unauthenticated hosts"),
     with_default(
         "http-proxy",
         Kind::Tuple(":", &[IPV4, crate::declare::PORT]),
         "0.0.0.0:0",
-        "The proxy for requests",
+        "HTTP proxy for requests",
     ),
-    with_default("smtp-server", IPV4, "0.0.0.0", "The server for mail"),
+    with_default(
+        "smtp-server",
+        IPV4,
+        "0.0.0.0",
+        "SMTP server to which mail is redirected",
+    ),
 ];
 
 const LOGIN: &[Property] = &[
@@ -51,7 +59,7 @@ const LOGIN: &[Property] = &[
         "mac-as-username",
         "User name and password format of hardware address logins",
     ),
-    text("mac-auth-password", "The password of hardware addresses").sensitive(),
+    text("mac-auth-password", "Password for MAC address logins").sensitive(),
     with_default(
         "http-cookie-lifetime",
         Kind::SPAN,
@@ -64,28 +72,25 @@ const LOGIN: &[Property] = &[
         "none",
         "The server's certificate",
     ),
-    no("split-user-domain", "Whether a user's name has a domain"),
+    no("split-user-domain", "Split the domain from user names"),
     with_default("trial-uptime-limit", Kind::SPAN, "30m", "Length of a trial"),
     with_default(
         "trial-uptime-reset",
         Kind::SPAN,
         "1d",
-        "Time until a new trial is possible",
+        "Time after which a new trial is possible",
     ),
     with_default(
         "trial-user-profile",
         Kind::Name,
         "default",
-        "The profile of trials",
+        "User profile of trial users",
     ),
 ];
 
 const RADIUS: &[Property] = &[
-    with_default("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
-    yes(
-        "radius-accounting",
-        "Whether guests are accounted by RADIUS",
-    ),
+    with_default("use-radius", USE_RADIUS, "no", "Use RADIUS"),
+    yes("radius-accounting", "Account guests by RADIUS"),
     with_default(
         "radius-interim-update",
         Kind::Or(&["received"], &Kind::SPAN),

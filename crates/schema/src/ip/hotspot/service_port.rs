@@ -7,12 +7,7 @@ use crate::declare::{DISABLED, PORT, no, shown, with_default};
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Name, "Name of the helper"),
-        with_default(
-            "ports",
-            Kind::List(&PORT),
-            "21",
-            "Ports that the helper listens to",
-        ),
+        with_default("ports", Kind::List(&PORT), "21", "Ports of the protocol"),
         no("disabled", "Defines whether item is ignored or used"),
     ]],
     flags: DISABLED,
@@ -26,6 +21,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/hotspot/service-port",
         MenuShape::Fixed,
-        "Helpers for guests",
+        "Service port helpers of the HotSpot",
     )
 };

@@ -13,7 +13,7 @@ const USER: &[Property] = &[
         "server",
         SERVER,
         "all",
-        "The server that the user may log in to",
+        "HotSpot server on which the user may log in",
     ),
     Property::new("name", Kind::Name, "Name of the user"),
     text("password", "Password of the user").sensitive(),
@@ -23,7 +23,7 @@ const USER: &[Property] = &[
         "Secret of the user's time-based one-time passwords",
     )
     .sensitive(),
-    optional("address", IPV4, "The address that the user gets"),
+    optional("address", IPV4, "Address assigned to the user"),
     optional(
         "mac-address",
         Kind::Mac,
@@ -36,7 +36,7 @@ const USER: &[Property] = &[
         "The user's profile",
     ),
     text("routes", "Routes to the user's networks"),
-    text("email", "The user's address for mail"),
+    text("email", "E-mail address of the user"),
     with_default(
         "limit-uptime",
         Kind::SPAN,

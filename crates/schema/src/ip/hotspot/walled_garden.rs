@@ -38,7 +38,7 @@ const RULE: &[Property] = &[
         "action",
         Kind::Words(&["allow", "deny"]),
         "allow",
-        "Whether the page is allowed",
+        "Allow or deny the page",
     ),
     shown("dst-address", Kind::Text, "Addresses of the host"),
     counter("hits", "Requests that matched"),
@@ -53,6 +53,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/hotspot/walled-garden",
         MenuShape::Ordered,
-        "Pages to see without logging in",
+        "Web pages accessible without login",
     )
 };

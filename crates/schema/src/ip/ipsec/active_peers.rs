@@ -23,7 +23,7 @@ const PEER: &[Property] = &[
     ),
     shown("uptime", Kind::SPAN, "Time since the peer connected"),
     shown("last-seen", Kind::SPAN, "Time since the last message"),
-    counter("ph2-total", "Pairs of keys in use"),
+    counter("ph2-total", "Number of phase 2 SA pairs"),
     shown("spii", Kind::Text, "SPI of the initiator"),
     shown("spir", Kind::Text, "SPI of the responder"),
     counter("rx-packets", "Packets from the peer"),
@@ -48,8 +48,8 @@ pub(crate) static MENU: Menu = Menu {
         "dynamic-address",
     ],
     commands: &[
-        command("kill-connections", "Forget all peers", &[]),
-        on_items("remove", "Forget peers"),
+        command("kill-connections", "Disconnect all peers", &[]),
+        on_items("remove", "Disconnect peers"),
     ],
     old_paths: &["/ip/ipsec/remote-peers"],
     ..Menu::new(

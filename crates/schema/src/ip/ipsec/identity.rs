@@ -43,7 +43,7 @@ const PROOF: &[Property] = &[
             "eap-mschapv2",
         ])),
         "eap-tls",
-        "Methods of EAP",
+        "EAP methods",
     ),
     with_default(
         "mode-config",
@@ -51,7 +51,7 @@ const PROOF: &[Property] = &[
         "none",
         "Mode config of the peer",
     ),
-    text("notrack-chain", "Raw chain for the rules of the peer").inert(),
+    text("notrack-chain", "Raw chain for notrack rules of the peer").inert(),
     with_default("my-id", MY_ID, "auto", "Identity of this router"),
     with_default(
         "remote-id",
@@ -84,19 +84,19 @@ const SECRETS: &[Property] = &[
         "The peer's certificate",
     )
     .quiet(),
-    text("username", "The name to log in with"),
-    text("password", "The password to log in with").sensitive(),
+    text("username", "User name for XAuth or EAP"),
+    text("password", "Password for XAuth or EAP").sensitive(),
     with_default(
         "generate-policy",
         Kind::Words(&["no", "port-override", "port-strict"]),
         "no",
-        "Whether policies are made for the peer",
+        "Generate policies for the peer",
     ),
     with_default(
         "policy-template-group",
         Kind::Reference("ipsec-policy-group"),
         "default",
-        "The group of templates of such policies",
+        "Template group of generated policies",
     ),
 ];
 
@@ -119,7 +119,7 @@ fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
         let address = text.strip_prefix("address:");
         if address.is_some_and(|address| address.parse::<IpAddr>().is_err()) {
             return Err(Reason::failure(format!(
-                "{name}: {text} is not an address; a name is fqdn:NAME"
+                "{name}: {text} is not an address; write a name as fqdn:NAME"
             )));
         }
     }
@@ -141,23 +141,24 @@ fn has_certificate(item: &Item) -> bool {
 fn of_proof(item: &Item) -> Option<&'static str> {
     let is_named = !matches!(item.text("remote-certificate"), "" | "none");
     if item.text("match-by") == "certificate" && !is_named {
-        return Some("peers told apart by a certificate that is not said (remote-certificate)");
+        return Some("matching by certificate without a remote-certificate");
     }
     match item.text("auth-method") {
         "pre-shared-key" => None,
         "pre-shared-key-xauth" => item
             .text("username")
             .is_empty()
-            .then_some("a login without a name (username)"),
+            .then_some("a login without a username"),
         "digital-signature" | "eap-radius" => (!has_certificate(item))
-            .then_some("a proof without this router's certificate (certificate)"),
+            .then_some("authentication of this router without a certificate"),
         "eap" if has_method(item, "eap-mschapv2") => None,
         "eap" if !has_method(item, "eap-tls") => {
-            Some("methods of EAP but eap-tls and eap-mschapv2 (eap-methods)")
+            Some("EAP methods other than eap-tls and eap-mschapv2 (eap-methods)")
         }
-        "eap" => (!has_certificate(item))
-            .then_some("a login by eap-tls without this router's certificate (certificate)"),
-        "rsa-signature-hybrid" => Some("a certificate of one end alone (auth-method)"),
+        "eap" => (!has_certificate(item)).then_some("a login by eap-tls without a certificate"),
+        "rsa-signature-hybrid" => {
+            Some("authentication by certificate at one end only (auth-method)")
+        }
         _ => Some("RSA keys (auth-method)"),
     }
 }

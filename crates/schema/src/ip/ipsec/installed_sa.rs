@@ -8,7 +8,7 @@ const SA: &[Property] = &[
     shown(
         "spi",
         Kind::Hex { max: 0xffff_ffff },
-        "Number of the association",
+        "SPI of the association",
     ),
     shown("src-address", Kind::Text, "Source address"),
     shown("dst-address", Kind::Text, "Destination address"),
@@ -21,9 +21,9 @@ const SA: &[Property] = &[
     shown("addtime", Kind::Text, "Creation time of the association"),
     shown("expires-in", Kind::SPAN, "Remaining lifetime"),
     shown("add-lifetime", Kind::Text, "Lifetime"),
-    counter("current-bytes", "Bytes so far"),
-    counter("current-packets", "Packets so far"),
-    counter("invalid-packets", "Refused packets"),
+    counter("current-bytes", "Processed bytes"),
+    counter("current-packets", "Processed packets"),
+    counter("invalid-packets", "Invalid packets"),
     counter("replay", "Size of the replay window in packets"),
 ];
 
@@ -37,12 +37,16 @@ pub(crate) static MENU: Menu = Menu {
     ],
     commands: &[command(
         "flush",
-        "Forget keys",
+        "Remove security associations",
         &[argument(
             "sa-type",
             Kind::Words(&["ah", "all", "esp"]),
             "Associations to flush",
         )],
     )],
-    ..Menu::new("/ip/ipsec/installed-sa", MenuShape::Rows, "Keys in use")
+    ..Menu::new(
+        "/ip/ipsec/installed-sa",
+        MenuShape::Rows,
+        "Installed security associations",
+    )
 };

@@ -9,16 +9,8 @@ use crate::ip::hotspot::POOL;
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the configuration"),
-        with_default(
-            "responder",
-            Kind::Bool,
-            "yes",
-            "Whether this router answers requests or sends them",
-        ),
-        yes(
-            "system-dns",
-            "Whether the router's DNS servers are sent to peers",
-        ),
+        with_default("responder", Kind::Bool, "yes", "Act as responder"),
+        yes("system-dns", "Send the router's DNS servers to peers"),
         with_default(
             "static-dns",
             Kind::List(&ADDRESS),
@@ -58,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
             "use-responder-dns",
             Kind::Words(&["no", "yes", "exclusively"]),
             "exclusively",
-            "Whether the peer's DNS servers are used",
+            "Use of the peer's DNS servers",
         ),
     ]],
     flags: &[Flag::new('*', "default", 0), Flag::new('R', "responder", 1)],

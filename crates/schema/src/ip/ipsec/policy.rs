@@ -13,12 +13,12 @@ const ANY_PORT: Kind = Kind::Or(&["any"], &PORT);
 
 const WHICH: &[Property] = &[
     optional("peer", Kind::List(&PEER), "The peers"),
-    no("tunnel", "Whether whole packets are encrypted"),
+    no("tunnel", "Tunnel mode"),
     with_default(
         "group",
         Kind::Reference("ipsec-policy-group"),
         "default",
-        "The group of a template",
+        "Group of a template policy",
     ),
     with_default("src-address", PREFIX, "0.0.0.0/0", "Source of packets"),
     with_default("src-port", ANY_PORT, "any", "Source port of packets"),
@@ -43,7 +43,7 @@ const HOW: &[Property] = &[
         "level",
         Kind::Words(&["require", "use", "unique"]),
         "require",
-        "Action while there are no keys",
+        "Action while there is no security association",
     ),
     with_default(
         "ipsec-protocols",
@@ -51,17 +51,17 @@ const HOW: &[Property] = &[
         "esp",
         "Protection protocol",
     ),
-    optional("sa-src-address", ADDRESS, "This end of the tunnel"),
-    optional("sa-dst-address", ADDRESS, "The other end of the tunnel"),
+    optional("sa-src-address", ADDRESS, "Local address of the tunnel"),
+    optional("sa-dst-address", ADDRESS, "Remote address of the tunnel"),
     with_default(
         "proposal",
         Kind::Reference("ipsec-proposal"),
         "default",
-        "The algorithms",
+        "Proposal with the algorithms",
     ),
     no("template", "Whether the policy is a template"),
-    shown("ph2-count", Kind::COUNTER, "Pairs of keys in use"),
-    shown("ph2-state", Kind::Text, "State of the exchange"),
+    shown("ph2-count", Kind::COUNTER, "Number of phase 2 SA pairs"),
+    shown("ph2-state", Kind::Text, "State of phase 2"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -14,7 +14,7 @@ const GROUPS: Kind = Kind::Set(&[
 pub(crate) const BINARY_GROUPS: RemovedValues = RemovedValues {
     words: &["dh-group", "pfs-group"],
     values: &["ec2n155", "ec2n185"],
-    why: "RouterOS 7 has no groups over binary fields; ecp256 and modp2048 are stronger and widely supported",
+    why: "RouterOS 7 has no groups over binary fields; use ecp256 or modp2048",
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -24,20 +24,20 @@ pub(crate) static MENU: Menu = Menu {
             "hash-algorithm",
             Kind::Words(&["md5", "sha1", "sha256", "sha384", "sha512"]),
             "sha1",
-            "Hash algorithm of the exchange",
+            "Hash algorithm",
         ),
         with_default(
             "prf-algorithm",
             Kind::Words(&["auto", "sha1", "sha256", "sha384", "sha512"]),
             "auto",
-            "Function for key derivation",
+            "Pseudorandom function for key derivation",
         )
         .quiet(),
         with_default(
             "enc-algorithm",
             Kind::Set(&["aes-256", "aes-192", "aes-128", "3des", "des"]),
             "aes-128,3des",
-            "Encryption algorithms of the exchange",
+            "Encryption algorithms",
         ),
         with_default(
             "dh-group",
@@ -56,17 +56,14 @@ pub(crate) static MENU: Menu = Menu {
             "proposal-check",
             Kind::Words(&["obey", "strict", "claim", "exact"]),
             "obey",
-            "Handling of different lifetimes",
+            "Check of the proposed lifetime",
         ),
-        yes(
-            "nat-traversal",
-            "Whether packets pass translators (RFC 3947)",
-        ),
+        yes("nat-traversal", "NAT traversal (RFC 3947)"),
         with_default(
             "ppk",
             Kind::Words(&["no", "psk", "psk-ike-initial", "qkd"]),
             "no",
-            "Secrets against computers to come",
+            "Post-quantum preshared key (PPK, RFC 8784)",
         ),
         with_default(
             "dpd-interval",
@@ -78,7 +75,7 @@ pub(crate) static MENU: Menu = Menu {
             "dpd-maximum-failures",
             between(1, 100),
             "5",
-            "Maximum number of missed answers",
+            "Maximum number of unanswered dead peer detections",
         ),
     ]],
     flags: DEFAULT,
@@ -93,7 +90,7 @@ pub(crate) static MENU: Menu = Menu {
         RemovedValues {
             words: &["enc-algorithm"],
             values: &["blowfish", "camellia-128", "camellia-192", "camellia-256"],
-            why: "RouterOS 7 exchanges keys under AES, 3DES and DES alone; aes-256 is the strongest of them",
+            why: "RouterOS 7 encrypts key exchanges with AES, 3DES or DES only; use aes-256",
         },
         BINARY_GROUPS,
     ],
@@ -108,5 +105,5 @@ pub(crate) static MENU: Menu = Menu {
 
 /// Returns the part of a profile that is not implemented.
 fn of_ppk(item: &Item) -> Option<&'static str> {
-    (item.text("ppk") != "no").then_some("secrets against computers to come (ppk)")
+    (item.text("ppk") != "no").then_some("post-quantum preshared keys (ppk)")
 }

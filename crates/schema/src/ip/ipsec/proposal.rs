@@ -52,7 +52,7 @@ pub(crate) static MENU: Menu = Menu {
                 "pfs-group",
                 GROUPS,
                 "modp1024",
-                "Diffie-Hellman group for new keys",
+                "Diffie-Hellman group for perfect forward secrecy",
             ),
         ],
         COMMENT_DISABLED,

@@ -6,8 +6,8 @@ use crate::declare::{U32, no, with_default, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("xauth-use-radius", "Whether RADIUS is asked").inert(),
-        yes("accounting", "Whether users are accounted by RADIUS"),
+        no("xauth-use-radius", "Use RADIUS for XAuth").inert(),
+        yes("accounting", "Account users by RADIUS"),
         with_default(
             "interim-update",
             Kind::SPAN,

@@ -5,7 +5,7 @@ use menu::{Effect, Menu, MenuShape};
 use crate::declare::text;
 
 pub(crate) static MENU: Menu = Menu {
-    properties: &[&[text("thumbnails", "Folder of small pictures")]],
+    properties: &[&[text("thumbnails", "Folder of thumbnails")]],
     effect: Effect::None,
     ..Menu::new(
         "/ip/media/settings",

@@ -18,56 +18,48 @@ pub(crate) static MENU: Menu = Menu {
             "30s",
             "Interval of discovery messages",
         ),
-        yes("lldp-med", "Whether LLDP sends the voice VLAN"),
+        yes("lldp-med", "Send the voice VLAN by LLDP-MED"),
         with_default(
             "lldp-med-net-policy-vlan",
             Kind::Or(&["disabled"], &between(0, 4_094)),
             "disabled",
-            "The VLAN for voice",
+            "Voice VLAN",
         ),
-        no("lldp-mac-phy-config", "Whether LLDP sends the port's speed"),
         no(
-            "lldp-max-frame-size",
-            "Whether LLDP sends the maximum frame size",
+            "lldp-mac-phy-config",
+            "Send the port's speed and duplex by LLDP",
         ),
-        no("lldp-vlan-info", "Whether LLDP sends VLANs"),
+        no("lldp-max-frame-size", "Send the maximum frame size by LLDP"),
+        no("lldp-vlan-info", "Send VLANs by LLDP"),
         yes(
             "lldp-poe-power",
-            "Whether LLDP sends the state of power over Ethernet",
+            "Send the state of power over Ethernet by LLDP",
         )
         .inert(),
         no(
             "lldp-dcbx",
-            "Whether LLDP sends the settings of data center bridging",
+            "Send the data center bridging settings by LLDP",
         )
         .inert(),
-        no(
-            "dying-gasp",
-            "Whether a message is sent when the router loses power",
-        )
-        .inert(),
+        no("dying-gasp", "Send a message on power loss").inert(),
         with_default(
             "protocol",
             Kind::Set(&["cdp", "lldp", "mndp"]),
             "cdp,lldp,mndp",
-            "Protocols to tell and listen by",
+            "Discovery protocols",
         ),
         with_default(
             "mode",
             Kind::Words(&["tx-and-rx", "tx-only", "rx-only"]),
             "tx-and-rx",
-            "Whether discovery messages are sent, received, or both",
+            "Send discovery messages, receive them, or both",
         ),
-        no(
-            "add-dns-entries",
-            "Whether neighbours get a name in the DNS",
-        )
-        .inert(),
+        no("add-dns-entries", "Add a DNS entry for each neighbour").inert(),
         with_default(
             "add-dns-entries-suffix",
             Kind::Sized { min: 1, max: 64 },
             "lan",
-            "The domain of such names",
+            "Domain of the neighbours' DNS entries",
         )
         .inert(),
     ]],

@@ -14,7 +14,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("last-accessed-time", Kind::Text, "Time of the last access"),
     ]],
     columns: &["uri", "last-modified", "file-size"],
-    commands: &[on_items("remove", "Forget pages")],
+    commands: &[on_items("remove", "Remove pages from the cache")],
     effect: Effect::None,
     ..Menu::new(
         "/ip/proxy/cache-contents",

@@ -6,7 +6,7 @@ use crate::declare::counter;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        counter("url-requests", "Because the client asked"),
+        counter("url-requests", "Refreshes requested by the client"),
         counter(
             "request-max-age",
             "Refreshes because of the client's maximum age",
@@ -16,14 +16,14 @@ pub(crate) static MENU: Menu = Menu {
             "response-max-age",
             "Refreshes because of the server's maximum age",
         ),
-        counter("config-max-fresh", "Because of the configuration"),
-        counter("heuristic", "Because of a guess"),
+        counter("config-max-fresh", "Refreshes because of max-fresh-time"),
+        counter("heuristic", "Refreshes because of the heuristic page age"),
         counter("other", "Refreshes for other reasons"),
     ]],
     effect: Effect::None,
     ..Menu::new(
         "/ip/proxy/refreshes",
         MenuShape::Status,
-        "Why pages were fetched again",
+        "Reasons of cache refreshes",
     )
 };

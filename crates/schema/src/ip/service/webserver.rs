@@ -6,17 +6,17 @@ use crate::declare::yes;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        yes("index-plain", "The front page by HTTP"),
-        yes("webfig-plain", "WebFig by HTTP"),
-        yes("graphs-plain", "Graphs by HTTP"),
-        yes("rest-plain", "REST by HTTP"),
-        yes("crl-plain", "Lists of revoked certificates by HTTP"),
-        yes("scep-plain", "SCEP by HTTP"),
-        yes("acme-plain", "Answers for ACME by HTTP"),
-        yes("index-secure", "The front page by HTTPS"),
-        yes("webfig-secure", "WebFig by HTTPS"),
-        yes("graphs-secure", "Graphs by HTTPS"),
-        yes("rest-secure", "REST by HTTPS"),
+        yes("index-plain", "Front page over HTTP"),
+        yes("webfig-plain", "WebFig over HTTP"),
+        yes("graphs-plain", "Graphs over HTTP"),
+        yes("rest-plain", "REST API over HTTP"),
+        yes("crl-plain", "Certificate revocation lists over HTTP"),
+        yes("scep-plain", "SCEP over HTTP"),
+        yes("acme-plain", "ACME challenges over HTTP"),
+        yes("index-secure", "Front page over HTTPS"),
+        yes("webfig-secure", "WebFig over HTTPS"),
+        yes("graphs-secure", "Graphs over HTTPS"),
+        yes("rest-secure", "REST API over HTTPS"),
     ]],
     effect: Effect::None,
     ..Menu::new(

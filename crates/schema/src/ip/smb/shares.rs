@@ -12,8 +12,8 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the share"),
             text("directory", "The folder"),
-            no("read-only", "Whether nothing can be changed"),
-            no("require-encryption", "Whether clients must encrypt"),
+            no("read-only", "Allow reading only"),
+            no("require-encryption", "Require encryption"),
             with_default("valid-users", USERS, "", "Users with access; all if empty"),
             with_default("invalid-users", USERS, "", "Users without access"),
         ],

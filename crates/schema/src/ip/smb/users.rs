@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the user"),
             text("password", "Password of the user").sensitive(),
-            no("read-only", "Whether the user can change nothing"),
+            no("read-only", "Allow reading only"),
         ],
         COMMENT_DISABLED,
     ],

@@ -17,7 +17,7 @@ const RULE: &[Property] = &[
         "action",
         Kind::Words(&["deny", "allow"]),
         "allow",
-        "Whether the connection is made",
+        "Allow or deny the connection",
     ),
 ];
 
@@ -35,6 +35,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/socks/access",
         MenuShape::Ordered,
-        "Rules for connections",
+        "Access rules for connections",
     )
 };

@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
         shown("src-address", Kind::Text, "Source of the connection"),
         shown("dst-address", Kind::Text, "Destination of the connection"),
         shown("user", Kind::Text, "User who logged in"),
-        shown("type", Kind::Text, "The direction"),
+        shown("type", Kind::Text, "Direction of the connection"),
         counter("tx", "Bytes sent"),
         counter("rx", "Bytes received"),
     ]],

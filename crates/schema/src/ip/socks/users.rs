@@ -13,8 +13,8 @@ pub(crate) static MENU: Menu = Menu {
             property("password", WORD, "Password of the user")
                 .required()
                 .sensitive(),
-            no("only-one", "Whether the user may log in once at a time"),
-            text("rate-limit", "Limit of the user's rate"),
+            no("only-one", "Allow one session at a time"),
+            text("rate-limit", "Rate limit of the user"),
         ],
         ONLY_DISABLED,
     ],

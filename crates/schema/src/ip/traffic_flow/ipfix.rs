@@ -5,12 +5,12 @@ use menu::{Effect, Menu, MenuShape, Property};
 use crate::declare::{no, yes};
 
 const fn field(name: &'static str) -> Property {
-    yes(name, "Whether this field is exported")
+    yes(name, "Export this field")
 }
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("nat-events", "Whether address translations are exported"),
+        no("nat-events", "Export NAT events"),
         field("first-forwarded"),
         field("last-forwarded"),
         field("sys-init-time"),

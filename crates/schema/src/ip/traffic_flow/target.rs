@@ -9,14 +9,19 @@ const ANY: Kind = Kind::Address(Family::Any);
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            with_default("src-address", ANY, "0.0.0.0", "The router's address"),
+            with_default(
+                "src-address",
+                ANY,
+                "0.0.0.0",
+                "Source address of the export packets",
+            ),
             property("dst-address", ANY, "The collector").required(),
             with_default("port", PORT, "2055", "The collector's port"),
             with_default(
                 "version",
                 Kind::Words(&["1", "5", "9", "ipfix"]),
                 "9",
-                "Version of the format",
+                "NetFlow version",
             ),
             with_default(
                 "v9-template-refresh",

@@ -11,10 +11,10 @@ pub(crate) const SIDES: &[Property] = &[
     property(
         "type",
         Kind::Words(&["external", "internal"]),
-        "Side of the interface",
+        "Type of the interface: internal or external",
     )
     .required(),
-    optional("forced-ip", IPV4, "Address announced to hosts"),
+    optional("forced-ip", IPV4, "External address announced to hosts"),
 ];
 
 pub(crate) static MENU: Menu = Menu {

@@ -13,9 +13,13 @@ pub(crate) static MENU: Menu = Menu {
         text("value", "Value of the option"),
         no(
             "only-if-mac-available",
-            "Whether the option is added only for known hardware addresses",
+            "Add the option only if the client's MAC address is known",
         ),
-        shown("raw-value", Kind::Text, "Value of the option in bytes"),
+        shown(
+            "raw-value",
+            Kind::Text,
+            "Value of the option in hexadecimal",
+        ),
         COMMENT,
     ]],
     flags: DEFAULT,

@@ -10,10 +10,14 @@ pub(crate) static MENU: Menu = Menu {
         shown("prefix", Kind::Prefix(Family::V6), "The prefix"),
         shown("peer-address", IPV6, "The client"),
         shown("life-time", Kind::SPAN, "Lifetime of the prefix"),
-        shown("last-seen", Kind::SPAN, "When the client was last heard"),
+        shown(
+            "last-seen",
+            Kind::SPAN,
+            "Time since the client's last message",
+        ),
     ]],
     columns: &["relay", "prefix", "peer-address", "life-time", "last-seen"],
-    commands: &[on_items("remove", "Forget routes")],
+    commands: &[on_items("remove", "Remove routes")],
     effect: Effect::None,
     ..Menu::new(
         "/ipv6/dhcp-relay/routes",

@@ -10,7 +10,7 @@ use crate::ip::dhcp_server::{PARENT, QUEUE_PLACE};
 const CLIENT: &[Property] = &[
     optional("address", Kind::Prefix(Family::V6), "The prefix or address"),
     property("duid", Kind::Filled, "DUID of the client").required(),
-    property("iaid", U32, "Number of the request").required(),
+    property("iaid", U32, "IAID of the request").required(),
     with_default(
         "ia-type",
         Kind::Words(&["na", "pd"]),
@@ -24,18 +24,14 @@ const CLIENT: &[Property] = &[
         "The server",
     ),
     with_default("life-time", Kind::SPAN, "3d", "Lifetime of the binding"),
-    optional(
-        "prefix-pool",
-        Kind::Name,
-        "The pool that the prefix comes from",
-    ),
+    optional("prefix-pool", Kind::Name, "Pool of the prefix"),
     with_default("dhcp-option", OPTIONS, "", "Options to send"),
-    text("rate-limit", "Limit of the client's rate"),
+    text("rate-limit", "Rate limit of the client"),
     with_default(
         "allow-dual-stack-queue",
         Kind::Bool,
         "yes",
-        "Whether one queue serves both families",
+        "Use one queue for IPv4 and IPv6",
     ),
     with_default(
         "address-lists",
@@ -48,16 +44,24 @@ const CLIENT: &[Property] = &[
         QUEUE_PLACE,
         "Position of the client's queue",
     ),
-    optional("parent-queue", PARENT, "The queue above the client's"),
-    optional("queue-type", Kind::Name, "The type of the client's queue"),
+    optional("parent-queue", PARENT, "Parent of the client's queue"),
+    optional("queue-type", Kind::Name, "Queue type of the client's queue"),
 ];
 
 const STATE: &[Property] = &[
-    shown("active-server", Kind::Text, "Server that made the binding"),
+    shown(
+        "active-server",
+        Kind::Text,
+        "Server that assigned the binding",
+    ),
     shown("status", Kind::Text, "State of the binding"),
     shown("expires-after", Kind::SPAN, "Remaining lifetime"),
-    shown("last-seen", Kind::SPAN, "When the client was last heard"),
-    shown("client-address", IPV6, "The client"),
+    shown(
+        "last-seen",
+        Kind::SPAN,
+        "Time since the client's last message",
+    ),
+    shown("client-address", IPV6, "Address of the client"),
 ];
 
 pub(crate) static MENU: Menu = Menu {
@@ -71,7 +75,10 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["address", "duid", "server", "status", "last-seen"],
     commands: &[
         on_items("make-static", "Make a dynamic binding static"),
-        on_items("send-reconfigure", "Tell the client to renew"),
+        on_items(
+            "send-reconfigure",
+            "Send a reconfigure message to the client",
+        ),
     ],
     effect: Effect::None,
     ..Menu::new(

@@ -13,7 +13,11 @@ pub(crate) static MENU: Menu = Menu {
         named("Name of the option"),
         property("code", PORT, "Number of the option").required(),
         text("value", "Value of the option"),
-        shown("raw-value", Kind::Text, "Value of the option in bytes"),
+        shown(
+            "raw-value",
+            Kind::Text,
+            "Value of the option in hexadecimal",
+        ),
         COMMENT,
     ]],
     columns: &["name", "code", "value", "raw-value"],

@@ -17,17 +17,17 @@ pub(crate) static MENU: Menu = Menu {
             property(
                 "address",
                 Kind::Either(&Kind::Addresses(Family::V6), &Kind::Host),
-                "A prefix, several addresses, or the name of a host",
+                "IPv6 address, prefix, range, or DNS name",
             )
             .default("::/0"),
-            shown("creation-time", Kind::Text, "When the entry was made").bare(),
+            shown("creation-time", Kind::Text, "Creation time of the entry").bare(),
             optional(
                 "timeout",
                 Kind::SPAN,
                 "Time after which the entry is removed",
             )
             .runs_down(),
-            no("dynamic", "Whether the entry is gone after a restart"),
+            no("dynamic", "Entry does not survive a restart"),
         ],
         COMMENT_DISABLED,
     ],

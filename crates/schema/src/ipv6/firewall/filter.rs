@@ -17,7 +17,7 @@ const ACTION: &[Property] = &[optional(
         "icmp-port-unreachable",
         "tcp-reset",
     ]),
-    "The answer of reject",
+    "Reply of the action reject",
 )];
 
 pub(crate) static MENU: Menu = Menu {

@@ -24,5 +24,8 @@ pub(crate) static MENU: Menu = Menu {
         fw::COUNTS,
         COMMENT_DISABLED,
     ],
-    ..fw::table("/ipv6/firewall/raw", "Firewall before connection tracking")
+    ..fw::table(
+        "/ipv6/firewall/raw",
+        "Firewall rules before connection tracking",
+    )
 };

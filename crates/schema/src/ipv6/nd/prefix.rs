@@ -12,7 +12,7 @@ pub(crate) const LIFETIME: Kind = Kind::Or(&["infinity"], &Kind::SPAN);
 /// Whether hosts should prefer DHCPv6 prefix delegation (RFC 9762).
 pub(crate) const BY_DHCP: Property = no(
     "dhcp6-pd-preferred",
-    "Whether hosts should ask for a prefix by DHCPv6",
+    "Tell hosts to request a prefix by DHCPv6 (RFC 9762)",
 )
 .inert();
 
@@ -29,12 +29,15 @@ pub(crate) static MENU: Menu = Menu {
                 "6to4-interface",
                 Kind::Or(&["none"], &INTERFACE),
                 "none",
-                "The 6to4 interface that the prefix comes from",
+                "6to4 interface from which the prefix is derived",
             )
             .inert(),
             interface("Interface for advertisements"),
-            yes("on-link", "Whether hosts of the prefix are on the link"),
-            yes("autonomous", "Whether hosts make addresses of the prefix"),
+            yes("on-link", "On-link flag of the prefix"),
+            yes(
+                "autonomous",
+                "Autonomous flag: hosts configure addresses (SLAAC)",
+            ),
             BY_DHCP,
             optional("valid-lifetime", LIFETIME, "Valid lifetime of the prefix"),
             optional(

@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             property("address", IPV6, "The address").required(),
-            interface("Interface for answers"),
+            interface("Interface on which the router answers"),
         ],
         COMMENT_DISABLED,
     ],
@@ -19,6 +19,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ipv6/nd/proxy",
         MenuShape::List,
-        "Addresses for which the router answers",
+        "Neighbor discovery proxy entries",
     )
 };

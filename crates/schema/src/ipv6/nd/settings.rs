@@ -16,13 +16,13 @@ pub(crate) static MENU: Menu = Menu {
             "router-advertisement-ignored-options",
             Kind::Set(&["dns", "mtu"]),
             "",
-            "Information to ignore",
+            "Ignored options of received advertisements",
         ),
     ]],
     effect: Effect::None,
     ..Menu::new(
         "/ipv6/nd/settings",
         MenuShape::Settings,
-        "Use of received advertisements",
+        "Settings for received router advertisements",
     )
 };

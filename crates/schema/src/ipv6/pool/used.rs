@@ -8,7 +8,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("pool", Kind::Text, "The pool"),
         shown("prefix", Kind::Prefix(Family::V6), "The prefix"),
-        shown("owner", Kind::Text, "The service that gave it out"),
+        shown("owner", Kind::Text, "Service that assigned the prefix"),
         shown("info", Kind::Text, "Owner of the prefix"),
     ]],
     columns: &["pool", "prefix", "owner", "info"],

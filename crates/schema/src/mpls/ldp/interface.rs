@@ -12,14 +12,18 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("interface", INTERFACES, "The interface").required(),
             span("hello-interval", "Interval of hello messages").optional(),
-            span("hold-time", "After which silence they are gone").optional(),
+            span(
+                "hold-time",
+                "Time after which a silent neighbour is removed",
+            )
+            .optional(),
             list(
                 "transport-addresses",
                 &ADDRESSES,
-                "Own addresses of sessions",
+                "Local transport addresses",
             )
             .optional(),
-            list("afi", &FAMILIES, "Families").optional(),
+            list("afi", &FAMILIES, "Address families").optional(),
             maybe(
                 "accept-dynamic-neighbors",
                 "Accept neighbours that are not configured",

@@ -33,5 +33,5 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('L', "local", 4),
     ],
     columns: &["vrf", "dst-address", "label", "peers"],
-    ..idle_list("/mpls/ldp/local-mapping", "Labels of networks here")
+    ..idle_list("/mpls/ldp/local-mapping", "Labels assigned by this router")
 };

@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("transport", ADDRESSES, "Address of the neighbour").required(),
             maybe("send-targeted", "Send targeted hello messages"),
-            shown("local-transport", Kind::Text, "Own address"),
+            shown("local-transport", Kind::Text, "Local transport address"),
             shown("peer", Kind::Text, "LDP identifier of the neighbour"),
             shown("addresses", Kind::Text, "Addresses of the neighbour"),
         ],

@@ -25,6 +25,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["vrf", "dst-address", "nexthop", "label", "peer"],
     ..idle_list(
         "/mpls/ldp/remote-mapping",
-        "Labels of networks at neighbours",
+        "Labels received from neighbours",
     )
 };

@@ -23,22 +23,22 @@ pub(crate) static MENU: Menu = Menu {
             ),
             span(
                 "igp-flood-period",
-                "Interval at which free bandwidth is announced",
+                "Interval at which available bandwidth is announced",
             )
             .optional(),
             list(
                 "up-flood-thresholds",
                 &PERCENT,
-                "Percentages of use at which free bandwidth is announced",
+                "Rising percentages of use that trigger an announcement",
             )
             .optional(),
             list(
                 "down-flood-thresholds",
                 &PERCENT,
-                "Percentages of use at which free bandwidth is announced",
+                "Falling percentages of use that trigger an announcement",
             )
             .optional(),
-            maybe("use-udp", "Speaks over UDP"),
+            maybe("use-udp", "Send messages over UDP"),
         ],
         COMMENT_SAID,
     ],
@@ -46,6 +46,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["interface", "bandwidth", "te-metric"],
     ..idle_list(
         "/mpls/traffic-eng/interface",
-        "Links of tunnels with a bandwidth",
+        "Interfaces of traffic engineering tunnels",
     )
 };

@@ -33,22 +33,22 @@ const OWN: &[Property] = &[
     optional(
         "bandwidth-limit",
         Kind::Or(&["disabled"], &between(0, 1_000)),
-        "Percent of it",
+        "Bandwidth limit in percent of the reserved bandwidth",
     ),
     optional(
         "auto-bandwidth-range",
         Kind::Or(&["disabled"], &RANGE),
-        "Bandwidth by use",
+        "Minimum and maximum of the automatic bandwidth",
     ),
     optional(
         "auto-bandwidth-reserve",
         between(0, 1_000),
-        "Percent more than that",
+        "Reserve above the measured bandwidth in percent",
     ),
     optional(
         "auto-bandwidth-avg-interval",
         seconds(1, 42_949_672),
-        "Time of that average",
+        "Averaging time of the automatic bandwidth",
     ),
     optional(
         "auto-bandwidth-update-interval",
@@ -62,6 +62,6 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED_INVALID,
     columns: &["name", "to-address", "bandwidth", "primary-path"],
     key: Some("name"),
-    commands: &[idle_command("reoptimize", "Look for better paths")],
-    ..idle_list("/mpls/traffic-eng/tunnel", "Tunnels with a bandwidth")
+    commands: &[idle_command("reoptimize", "Search for better paths")],
+    ..idle_list("/mpls/traffic-eng/tunnel", "Traffic engineering tunnels")
 };

@@ -16,7 +16,11 @@ pub(crate) static MENU: Menu = Menu {
                 "Addresses of neighbours",
             )
             .optional(),
-            optional("address-list", Kind::Name, "List of their addresses"),
+            optional(
+                "address-list",
+                Kind::Name,
+                "Address list with the neighbours",
+            ),
             maybe("forbid-bfd", "Do not monitor these neighbours"),
             optional("vrf", VRF, "VRF of the neighbours"),
             span("min-tx", "Minimum interval of sent messages").optional(),
@@ -33,6 +37,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["interfaces", "addresses", "min-tx", "min-rx", "multiplier"],
     ..idle_rules(
         "/routing/bfd/configuration",
-        "Monitoring of neighbours by BFD",
+        "BFD configuration of neighbours",
     )
 };

@@ -10,9 +10,14 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", INTERFACES, "The interface").required(),
-            span("interval", "Shortest time between messages to them").default("200ms"),
-            span("min-rx", "Shortest time between messages from them").default("200ms"),
-            optional("multiplier", between(1, 255), "Messages that may be missed").default("5"),
+            span("interval", "Minimum interval of sent messages").default("200ms"),
+            span("min-rx", "Minimum interval of received messages").default("200ms"),
+            optional(
+                "multiplier",
+                between(1, 255),
+                "Number of missed messages after which the neighbour is down",
+            )
+            .default("5"),
         ],
         COMMENT_DISABLED,
     ],

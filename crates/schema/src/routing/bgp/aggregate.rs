@@ -13,19 +13,22 @@ pub(crate) static MENU: Menu = Menu {
             reference("instance", "bgp-instance", "The instance").required(),
             yes(
                 "summary-only",
-                "Advertise only the aggregate, not its parts",
+                "Advertise only the aggregate, not its component routes",
             ),
             yes(
                 "inherit-attributes",
-                "Take over the attributes of its parts",
+                "Inherit the attributes of the component routes",
             ),
             no("include-igp", "Include routes of other protocols"),
             chain("attribute-filter", "Filter chain that sets attributes"),
             chain(
                 "suppress-filter",
-                "Filter chain that selects suppressed parts",
+                "Filter chain that selects suppressed component routes",
             ),
-            chain("advertise-filter", "Filter chain that selects the parts"),
+            chain(
+                "advertise-filter",
+                "Filter chain that selects the component routes",
+            ),
         ],
         COMMENT_DISABLED,
     ],

@@ -26,30 +26,21 @@ const KEY: Kind = Kind::Sized { min: 0, max: 80 };
 const ENDS: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the connection"),
     reference("instance", "bgp-instance", "The instance").optional(),
+    optional("remote.address", REMOTE, "Remote address or network"),
+    optional("remote.as", OWN_AS, "Remote AS number"),
+    list("remote.allowed-as", &RANGE, "Allowed remote AS numbers").optional(),
+    optional("remote.port", PORT, "Remote TCP port"),
     optional(
-        "remote.address",
-        REMOTE,
-        "Address of the other end, or its network",
+        "remote.ttl",
+        TTL,
+        "Maximum number of hops to the remote router",
     ),
-    optional("remote.as", OWN_AS, "AS number of the other end"),
-    list(
-        "remote.allowed-as",
-        &RANGE,
-        "Allowed AS numbers of the other end",
-    )
-    .optional(),
-    optional("remote.port", PORT, "TCP port of the other end"),
-    optional("remote.ttl", TTL, "Maximum number of hops to the other end"),
-    optional(
-        "local.address",
-        LOCAL,
-        "Address of this end, or its interface",
-    ),
-    optional("local.role", ROLES, "BGP role of this end"),
-    optional("local.port", PORT, "TCP port of this end"),
-    optional("local.ttl", TTL, "Time to live of packets"),
-    maybe("connect", "Open connections to the other end"),
-    maybe("listen", "Accept connections of the other end"),
+    optional("local.address", LOCAL, "Local address or interface"),
+    optional("local.role", ROLES, "Local BGP role (RFC 9234)"),
+    optional("local.port", PORT, "Local TCP port"),
+    optional("local.ttl", TTL, "TTL of sent packets"),
+    maybe("connect", "Open connections to the remote router"),
+    maybe("listen", "Accept connections of the remote router"),
     optional("tcp-md5-key", KEY, "Key for TCP MD5 signatures").sensitive(),
 ];
 
@@ -108,5 +99,5 @@ pub(crate) static MENU: Menu = Menu {
         OldProperty::gone("input.ignore-as-path-len"),
     ],
     old_paths: &["/routing/bgp/peer"],
-    ..idle_list("/routing/bgp/connection", "Connections of BGP")
+    ..idle_list("/routing/bgp/connection", "BGP connections")
 };

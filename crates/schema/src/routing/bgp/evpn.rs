@@ -9,13 +9,13 @@ use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_rules};
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            named("Name of the network"),
+            named("Name of the EVPN instance"),
             reference("instance", "bgp-instance", "The instance").optional(),
             optional("vrf", VRF, "The VRF"),
             list(
                 "vni",
                 &menu::Kind::Range("-", &between(0, 16_777_215)),
-                "Networks of VXLAN",
+                "VXLAN network identifiers (VNI)",
             )
             .optional(),
             optional("rd", TARGET, "Route distinguisher"),
@@ -26,5 +26,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["name", "instance", "vni"],
-    ..idle_rules("/routing/bgp/evpn", "Ethernet networks by BGP")
+    ..idle_rules("/routing/bgp/evpn", "BGP EVPN instances")
 };

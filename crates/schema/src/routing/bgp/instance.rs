@@ -10,14 +10,19 @@ use crate::dynamic_routing::{ROUTER_ID, chain};
 use crate::fragment::{COMMENT_SAID, idle_list};
 
 const OWN: &[Property] = &[
-    optional("as", OWN_AS, "Number of the own autonomous system"),
-    optional("router-id", ROUTER_ID, "Number of the router"),
+    optional("as", OWN_AS, "Local AS number"),
+    optional("router-id", ROUTER_ID, "Router ID"),
     optional("vrf", VRF, "The VRF"),
-    reference("routing-table", "routing-table", "Table of its routes").optional(),
+    reference(
+        "routing-table",
+        "routing-table",
+        "Routing table of the routes",
+    )
+    .optional(),
     optional(
         "cluster-id",
         Kind::Address(Family::V4),
-        "Number of the reflectors' group",
+        "Cluster ID of the route reflectors",
     ),
     optional("multipath", Kind::Bool, "Use several paths"),
     maybe("ignore-as-path-len", "Ignore the length of the AS path"),
@@ -29,11 +34,7 @@ const SIX: &[Property] = &[
         "client-to-client-reflection",
         "Version 6: reflect routes between clients",
     ),
-    optional(
-        "confederation",
-        AS,
-        "Version 6: number of the confederation",
-    ),
+    optional("confederation", AS, "Version 6: confederation identifier"),
     list(
         "confederation-peers",
         &AS,
@@ -46,16 +47,13 @@ const SIX: &[Property] = &[
     ),
     maybe(
         "redistribute-connected",
-        "Version 6: tells others of connected networks",
+        "Version 6: redistribute connected networks",
     ),
     maybe(
         "redistribute-static",
-        "Version 6: tells others of static routes",
+        "Version 6: redistribute static routes",
     ),
-    maybe(
-        "redistribute-rip",
-        "Version 6: tells others of routes of RIP",
-    ),
+    maybe("redistribute-rip", "Version 6: redistribute RIP routes"),
     maybe("redistribute-ospf", "Version 6: redistribute OSPF routes"),
     maybe(
         "redistribute-other-bgp",

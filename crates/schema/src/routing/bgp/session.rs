@@ -10,29 +10,21 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("name", Kind::Text, "Name of the session"),
         shown("instance", Kind::Text, "The instance"),
-        shown("remote.address", Kind::Text, "Address of the other end"),
-        shown(
-            "remote.as",
-            Kind::COUNTER,
-            "Number of its autonomous system",
-        ),
-        shown("remote.id", Kind::Text, "Router ID of the other end"),
+        shown("remote.address", Kind::Text, "Remote address"),
+        shown("remote.as", Kind::COUNTER, "Remote AS number"),
+        shown("remote.id", Kind::Text, "Remote router ID"),
         shown(
             "remote.capabilities",
             Kind::Text,
-            "Capabilities of the other end",
+            "Capabilities of the remote router",
         ),
-        shown("local.role", Kind::Text, "BGP role of this end"),
-        shown("local.address", Kind::Text, "Address of this end"),
-        shown(
-            "local.as",
-            Kind::COUNTER,
-            "Number of the own autonomous system",
-        ),
-        shown("local.id", Kind::Text, "Own number"),
+        shown("local.role", Kind::Text, "Local BGP role (RFC 9234)"),
+        shown("local.address", Kind::Text, "Local address"),
+        shown("local.as", Kind::COUNTER, "Local AS number"),
+        shown("local.id", Kind::Text, "Local router ID"),
         shown("output.procid", Kind::COUNTER, "Process for output"),
         shown("input.procid", Kind::COUNTER, "Process for input"),
-        shown("hold-time", Kind::Text, "After which silence it is gone"),
+        shown("hold-time", Kind::Text, "Hold time"),
         shown(
             "keepalive-time",
             Kind::Text,
@@ -44,7 +36,7 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Text,
             "Time at which the session came up",
         ),
-        shown("prefix-count", Kind::COUNTER, "Routes that came"),
+        shown("prefix-count", Kind::COUNTER, "Number of received prefixes"),
     ]],
     flags: &[Flag::new('E', "established", 0)],
     columns: &[
@@ -57,9 +49,9 @@ pub(crate) static MENU: Menu = Menu {
     commands: &[
         idle_command("clear", "Clear received or sent routes"),
         idle_command("dump-saved-advertisements", "Save the advertised routes"),
-        idle_command("refresh", "Ask for all routes again"),
-        idle_command("resend", "Tell all routes again"),
+        idle_command("refresh", "Request all routes again (route refresh)"),
+        idle_command("resend", "Advertise all routes again"),
         idle_command("stop", "End sessions"),
     ],
-    ..idle_rows("/routing/bgp/session", "Sessions of BGP")
+    ..idle_rows("/routing/bgp/session", "BGP sessions")
 };

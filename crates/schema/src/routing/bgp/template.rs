@@ -39,5 +39,5 @@ pub(crate) static MENU: Menu = Menu {
         OldProperty::gone("input.ignore-as-path-len"),
         OldProperty::gone("input.limit-nlri-diversity"),
     ],
-    ..idle_list("/routing/bgp/template", "Templates of BGP")
+    ..idle_list("/routing/bgp/template", "BGP templates")
 };

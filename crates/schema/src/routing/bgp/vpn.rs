@@ -12,21 +12,16 @@ const LABELS: Kind = Kind::Words(&["per-prefix", "per-vrf"]);
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            optional_text("name", "Name of the customer"),
+            optional_text("name", "Name of the VPN"),
             reference("instance", "bgp-instance", "The instance").optional(),
-            optional("vrf", VRF, "The customer's VRF"),
+            optional("vrf", VRF, "VRF of the VPN"),
             optional("route-distinguisher", TARGET, "Route distinguisher"),
             optional("label-allocation-policy", LABELS, "Labels"),
             list("import.route-targets", &TARGET, "Imported route targets").optional(),
-            chain("import.filter-chain", "Filter chain of the routes"),
+            chain("import.filter-chain", "Filter chain for imported routes"),
             list("export.route-targets", &TARGET, "Exported route targets").optional(),
-            list(
-                "export.redistribute",
-                &SOURCES,
-                "Routes that others are told",
-            )
-            .optional(),
-            chain("export.filter-chain", "Filter chain of the routes"),
+            list("export.redistribute", &SOURCES, "Redistributed routes").optional(),
+            chain("export.filter-chain", "Filter chain for exported routes"),
             chain(
                 "export.filter-select",
                 "Filter chain that selects exported routes",
@@ -36,5 +31,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["name", "vrf", "route-distinguisher"],
-    ..idle_list("/routing/bgp/vpn", "Customers' routes by BGP")
+    ..idle_list("/routing/bgp/vpn", "BGP VPNs (RFC 4364)")
 };

@@ -9,5 +9,5 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[shown("name", Kind::Text, "Name of the chain")]],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('I', "inactive", 1)],
     columns: &["name"],
-    ..idle_rows("/routing/filter/chain", "Chains of filters")
+    ..idle_rows("/routing/filter/chain", "Filter chains")
 };

@@ -12,7 +12,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "range",
                 Kind::Range("-", &U32),
-                "A number, or from one to another",
+                "Number or range of numbers",
             )
             .required(),
         ],

@@ -11,11 +11,16 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("chain", Kind::Name, "The chain that the rule is in")
                 .required()
                 .shared(&chains(&[])),
-            Property::new("rule", Kind::Text, "The rule: if (condition) { action }").required(),
+            Property::new(
+                "rule",
+                Kind::Text,
+                "Rule, such as if (condition) { action }",
+            )
+            .required(),
         ],
         COMMENT_SAID,
     ],
     flags: DISABLED_INVALID,
     columns: &["chain", "rule"],
-    ..idle_rules("/routing/filter/rule", "Filters of routes")
+    ..idle_rules("/routing/filter/rule", "Routing filter rules")
 };

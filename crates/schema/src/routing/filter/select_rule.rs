@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("chain", Kind::Name, "The chain that the rule is in").required(),
             chain(
                 "do-where",
-                "Chain that decides whether the rule is for a route",
+                "Filter chain that decides whether the rule applies",
             ),
             chain("do-jump", "Chain to continue with"),
             chain("do-take", "Selection"),
@@ -23,12 +23,18 @@ pub(crate) static MENU: Menu = Menu {
                 "do-group-prfx",
                 "Prefix property by which routes are grouped",
             ),
-            chain("do-select-num", "Numeric property that decides"),
-            chain("do-select-prfx", "Prefix property that decides"),
+            chain(
+                "do-select-num",
+                "Numeric property by which the route is selected",
+            ),
+            chain(
+                "do-select-prfx",
+                "Prefix property by which the route is selected",
+            ),
         ],
         COMMENT_SAID,
     ],
     flags: DISABLED_INVALID,
     columns: &["chain", "do-where", "do-take"],
-    ..idle_rules("/routing/filter/select-rule", "Choice of routes")
+    ..idle_rules("/routing/filter/select-rule", "Route selection rules")
 };

@@ -10,14 +10,14 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", INTERFACES, "The interface").default("all"),
-            number("threshold", 0, 255, "Least TTL of packets").default("1"),
+            number("threshold", 0, 255, "Minimum TTL of forwarded packets").default("1"),
             list(
                 "alternative-subnets",
                 &Kind::Prefix(Family::V4),
                 "Networks of senders",
             )
             .default(""),
-            no("upstream", "Senders are there"),
+            no("upstream", "Upstream interface, towards the senders"),
             shown("status", Kind::Text, "State"),
         ],
         COMMENT_DISABLED,

@@ -14,7 +14,7 @@ macro_rules! level {
             optional(
                 concat!($start, "lsp-max-size"),
                 between(512, 65_535),
-                "Largest message",
+                "Maximum size of an LSP",
             ),
             span(
                 concat!($start, "lsp-refresh-interval"),
@@ -29,7 +29,7 @@ macro_rules! level {
             optional(
                 concat!($start, "originate-default"),
                 Kind::Words(ORIGINATE),
-                "Default route",
+                "Distribution of a default route",
             ),
             chain(
                 concat!($start, "out-filter-chain"),
@@ -42,7 +42,7 @@ macro_rules! level {
             list(
                 concat!($start, "redistribute"),
                 &SOURCES,
-                "Routes that others are told",
+                "Redistributed routes",
             )
             .optional(),
         ]
@@ -58,13 +58,10 @@ pub(crate) static MENU: Menu = Menu {
             named("Name of the instance"),
             list("afi", &FAMILIES, "Families").optional(),
             optional("vrf", VRF, "The VRF"),
-            optional_text("system-id", "Number of the router, such as 0000.0000.0001"),
+            optional_text("system-id", "System ID, such as 0000.0000.0001"),
             list("areas", &Kind::Name, "Areas, such as 49.0001").optional(),
             optional("areas-max", U32, "Maximum number of areas"),
-            chain(
-                "in-filter-chain",
-                "Chain that routes pass before they are used",
-            ),
+            chain("in-filter-chain", "Filter chain for received routes"),
             optional(
                 "metric-type",
                 Kind::Words(&["both", "narrow", "old", "transition", "wide"]),

@@ -10,8 +10,12 @@ pub(crate) static MENU: Menu = Menu {
         shown("instance", Kind::Text, "The instance"),
         shown("interface", Kind::Text, "The interface"),
         shown("hello-interval", Kind::SPAN, "Interval of hello messages"),
-        shown("ptp", Kind::Bool, "Whether there are two routers"),
-        shown("ptp.usage", Kind::Text, "Levels between two routers"),
+        shown("ptp", Kind::Bool, "Point-to-point interface"),
+        shown(
+            "ptp.usage",
+            Kind::Text,
+            "Levels used on the point-to-point interface",
+        ),
         shown(
             "ptp.3way-state",
             Kind::Text,

@@ -61,8 +61,8 @@ pub(crate) static MENU: Menu = Menu {
             list("interfaces", &INTERFACES, "The interfaces").optional(),
             reference("instance", "isis-instance", "The instance").required(),
             list("levels", &LEVELS, "Levels").optional(),
-            maybe("passive", "Speaks to nobody"),
-            maybe("ptp", "There are two routers"),
+            maybe("passive", "Do not send or receive messages"),
+            maybe("ptp", "Point-to-point interfaces"),
         ],
         BROADCAST1,
         BROADCAST2,
@@ -81,5 +81,8 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["interfaces", "instance", "levels"],
-    ..idle_rules("/routing/isis/interface-template", "Interfaces of IS-IS")
+    ..idle_rules(
+        "/routing/isis/interface-template",
+        "IS-IS interface templates",
+    )
 };

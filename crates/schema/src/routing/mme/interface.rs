@@ -11,7 +11,10 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("interface", INTERFACES, "The interface").default("all"),
             no("passive", "Do not send messages"),
-            no("primary", "Names the router"),
+            no(
+                "primary",
+                "Use the interface's address as the router's identity",
+            ),
         ],
         COMMENT_DISABLED,
     ],

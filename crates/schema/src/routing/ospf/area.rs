@@ -18,8 +18,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             named("Name of the area"),
             reference("instance", "ospf-instance", "The instance"),
-            Property::new("area-id", Kind::Address(Family::V4), "Number of the area")
-                .default("0.0.0.0"),
+            Property::new("area-id", Kind::Address(Family::V4), "Area ID").default("0.0.0.0"),
             optional(
                 "type",
                 Kind::Words(&["default", "nssa", "stub"]),

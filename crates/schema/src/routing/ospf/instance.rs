@@ -9,24 +9,21 @@ use crate::fragment::{COMMENT_SAID, idle_list};
 const SEVEN: &[Property] = &[
     optional("version", Kind::Words(&["2", "3"]), "Version of OSPF").default("2"),
     optional("vrf", VRF, "The VRF").default("main"),
-    optional("router-id", ROUTER_ID, "Number of the router").default("main"),
+    optional("router-id", ROUTER_ID, "Router ID").default("main"),
     optional(
         "routing-table",
         Kind::Reference("routing-table"),
-        "Table of its routes",
+        "Routing table of the routes",
     ),
-    optional("domain-id", Kind::Text, "Domain of routes between sites"),
+    optional("domain-id", Kind::Text, "Domain ID of OSPF routes in VPNs"),
     optional("domain-tag", U32, "Route tag for redistribution in VPNs"),
     maybe("use-dn", "Honour the down bit"),
+    chain("in-filter-chain", "Filter chain for received routes"),
+    chain("out-filter-chain", "Filter chain for advertised routes"),
     chain(
-        "in-filter-chain",
-        "Chain that routes pass before they are used",
+        "out-filter-select",
+        "Filter chain that selects advertised routes",
     ),
-    chain(
-        "out-filter-chain",
-        "Chain that routes pass before others are told",
-    ),
-    chain("out-filter-select", "Chain that chooses such routes"),
     optional(
         "mpls-te-area",
         Kind::Address(Family::V4),
@@ -40,9 +37,9 @@ const SEVEN: &[Property] = &[
     optional(
         "originate-default",
         Kind::Words(ORIGINATE),
-        "When others are told a default route",
+        "Distribution of a default route",
     ),
-    list("redistribute", &SOURCES, "Routes that others are told").optional(),
+    list("redistribute", &SOURCES, "Redistributed routes").optional(),
 ];
 
 /// Properties of RouterOS 6, stored unchanged.
@@ -79,8 +76,8 @@ const SIX: &[Property] = &[
         "Version 6: metric of connected networks",
     ),
     metric("metric-static", "Version 6: metric of static routes"),
-    metric("metric-rip", "Version 6: metric of routes of RIP"),
-    metric("metric-bgp", "Version 6: metric of routes of BGP"),
+    metric("metric-rip", "Version 6: metric of RIP routes"),
+    metric("metric-bgp", "Version 6: metric of BGP routes"),
     metric(
         "metric-other-ospf",
         "Version 6: metric of routes of other instances",

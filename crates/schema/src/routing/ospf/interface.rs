@@ -18,7 +18,7 @@ const WHICH: &[Property] = &[
     optional(
         "vlink-neighbor-id",
         Kind::Address(Family::V4),
-        "Other end of a virtual link",
+        "Router ID of the virtual link's remote router",
     ),
     reference(
         "vlink-transit-area",

@@ -13,7 +13,11 @@ const WHICH: &[Property] = &[
     list("interfaces", &INTERFACES, "The interfaces").optional(),
     list("networks", &NETWORKS, "Networks of interfaces").optional(),
     AREA.required(),
-    optional("prefix-list", Kind::Text, "Networks on which OSPF runs"),
+    optional(
+        "prefix-list",
+        Kind::Text,
+        "Prefix list of networks on which OSPF runs",
+    ),
 ];
 
 pub(crate) static MENU: Menu = Menu {
@@ -22,5 +26,8 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["interfaces", "networks", "area", "type"],
     old: &[OldProperty::renamed("network", "networks")],
     old_paths: &["/routing/ospf/network"],
-    ..idle_rules("/routing/ospf/interface-template", "Interfaces of OSPF")
+    ..idle_rules(
+        "/routing/ospf/interface-template",
+        "OSPF interface templates",
+    )
 };

@@ -22,5 +22,5 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('D', "dynamic", 1),
     ],
     columns: &["instance", "area", "type", "originator", "id"],
-    ..idle_rows("/routing/ospf/lsa", "Link states")
+    ..idle_rows("/routing/ospf/lsa", "Link-state database of OSPF")
 };

@@ -10,12 +10,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             ipv4("address", "Address of the neighbour").required(),
             span("poll-interval", "Poll interval of silent neighbours").default("2m"),
-            optional(
-                "priority",
-                between(0, 255),
-                "Whether the neighbour may be the designated router",
-            )
-            .default("0"),
+            optional("priority", between(0, 255), "Priority of the neighbour").default("0"),
             optional(
                 "instance",
                 menu::Kind::Reference("ospf-instance"),
@@ -29,6 +24,6 @@ pub(crate) static MENU: Menu = Menu {
     older: true,
     ..idle_list(
         "/routing/ospf/nbma-neighbor",
-        "Version 6: neighbours of OSPF by address",
+        "Version 6: configured OSPF neighbours",
     )
 };

@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
             Kind::SPAN,
             "Time since the adjacency was formed",
         ),
-        shown("timeout", Kind::SPAN, "When it will be gone"),
+        shown("timeout", Kind::SPAN, "Time until the neighbour expires"),
         shown("comment", Kind::Text, "Summary of the neighbour"),
     ]],
     flags: &[Flag::new('V', "virtual", 0), Flag::new('D', "dynamic", 1)],
@@ -31,5 +31,5 @@ pub(crate) static MENU: Menu = Menu {
         "router-id",
         "state",
     ],
-    ..idle_rows("/routing/ospf/neighbor", "Neighbours of OSPF")
+    ..idle_rows("/routing/ospf/neighbor", "OSPF neighbours")
 };

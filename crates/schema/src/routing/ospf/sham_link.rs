@@ -10,8 +10,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             AREA.required(),
-            ipv4("src-address", "Address of this end").required(),
-            ipv4("dst-address", "Address of the other end").required(),
+            ipv4("src-address", "Local address").required(),
+            ipv4("dst-address", "Remote address").required(),
             optional("cost", between(1, 65_535), "Cost of the link").default("1"),
         ],
         COMMENT_DISABLED,
@@ -19,8 +19,5 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["area", "src-address", "dst-address", "cost"],
     older: true,
-    ..idle_list(
-        "/routing/ospf/sham-link",
-        "Version 6: links through a provider",
-    )
+    ..idle_list("/routing/ospf/sham-link", "Version 6: sham links")
 };

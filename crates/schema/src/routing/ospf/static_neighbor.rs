@@ -22,7 +22,7 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "instance-id",
                 between(0, 255),
-                "Number of the instance on the link",
+                "Instance ID on the link (OSPFv3)",
             ),
             span("poll-interval", "Poll interval of silent neighbours").optional(),
         ],
@@ -32,6 +32,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["area", "address", "poll-interval"],
     ..idle_list(
         "/routing/ospf/static-neighbor",
-        "Neighbours of OSPF by address",
+        "Configured OSPF neighbours",
     )
 };

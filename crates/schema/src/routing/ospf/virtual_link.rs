@@ -8,7 +8,7 @@ use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            ipv4("neighbor-id", "Router ID of the other router").required(),
+            ipv4("neighbor-id", "Router ID of the remote router").required(),
             reference("transit-area", "ospf-area", "Transit area").required(),
             words(
                 "authentication",
@@ -16,21 +16,13 @@ pub(crate) static MENU: Menu = Menu {
                 "Authentication of messages",
             )
             .default("none"),
-            secret("authentication-key", "The key"),
-            optional(
-                "authentication-key-id",
-                between(0, 255),
-                "Number of the key",
-            )
-            .default("1"),
+            secret("authentication-key", "Authentication key"),
+            optional("authentication-key-id", between(0, 255), "Key ID").default("1"),
         ],
         COMMENT_DISABLED,
     ],
     flags: DISABLED,
     columns: &["neighbor-id", "transit-area"],
     older: true,
-    ..idle_list(
-        "/routing/ospf/virtual-link",
-        "Version 6: links through other areas",
-    )
+    ..idle_list("/routing/ospf/virtual-link", "Version 6: virtual links")
 };

@@ -10,8 +10,8 @@ pub(crate) static MENU: Menu = Menu {
         &[
             named("Name of the area"),
             reference("instance", "ospf-v3-instance", "The instance").default("default"),
-            ipv4("area-id", "Number of the area").default("0.0.0.0"),
-            words("type", &["default", "nssa", "stub"], "Which routes go in").default("default"),
+            ipv4("area-id", "Area ID").default("0.0.0.0"),
+            words("type", &["default", "nssa", "stub"], "Type of the area").default("default"),
         ],
         COMMENT_DISABLED,
     ],
@@ -24,5 +24,5 @@ pub(crate) static MENU: Menu = Menu {
     }],
     pick: ExportSelector::Default,
     older: true,
-    ..idle_list("/routing/ospf-v3/area", "Version 6: areas of OSPF for IPv6")
+    ..idle_list("/routing/ospf-v3/area", "Version 6: OSPFv3 areas")
 };

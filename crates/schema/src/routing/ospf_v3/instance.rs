@@ -18,16 +18,11 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             named("Name of the instance"),
-            Property::new(
-                "router-id",
-                Kind::Address(Family::V4),
-                "Number of the router",
-            )
-            .default("0.0.0.0"),
+            Property::new("router-id", Kind::Address(Family::V4), "Router ID").default("0.0.0.0"),
             words(
                 "distribute-default",
                 DEFAULTS,
-                "When others are told a default route",
+                "Distribution of a default route",
             )
             .default("never"),
             as_type("redistribute-connected", "Redistribute connected networks").default("no"),
@@ -42,8 +37,8 @@ pub(crate) static MENU: Menu = Menu {
             metric("metric-default", "Metric of the default route").default("1"),
             metric("metric-connected", "Metric of connected networks").default("20"),
             metric("metric-static", "Metric of static routes").default("20"),
-            metric("metric-rip", "Metric of routes of RIP").default("20"),
-            metric("metric-bgp", "Metric of routes of BGP").default("auto"),
+            metric("metric-rip", "Metric of RIP routes").default("20"),
+            metric("metric-bgp", "Metric of BGP routes").default("auto"),
             metric(
                 "metric-other-ospf",
                 "Metric of routes of other OSPF instances",
@@ -61,5 +56,5 @@ pub(crate) static MENU: Menu = Menu {
     }],
     pick: ExportSelector::Default,
     older: true,
-    ..idle_list("/routing/ospf-v3/instance", "Version 6: OSPF for IPv6")
+    ..idle_list("/routing/ospf-v3/instance", "Version 6: OSPFv3 instances")
 };

@@ -13,12 +13,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("interface", INTERFACES, "The interface").default("all"),
             reference("area", "ospf-v3-area", "The area").required(),
-            optional(
-                "cost",
-                between(1, 65_535),
-                "Cost of the way over the interface",
-            )
-            .default("10"),
+            optional("cost", between(1, 65_535), "Cost of the interface").default("10"),
             optional(
                 "priority",
                 between(0, 255),
@@ -26,18 +21,13 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("1"),
             words("network-type", TYPES, "Network type").default("default"),
-            optional(
-                "instance-id",
-                between(0, 255),
-                "Number of the instance on the link",
-            )
-            .default("0"),
-            no("passive", "Speaks to nobody"),
-            no("use-bfd", "Watches neighbours by BFD"),
+            optional("instance-id", between(0, 255), "Instance ID on the link").default("0"),
+            no("passive", "Do not send or receive messages"),
+            no("use-bfd", "Monitor neighbours by BFD"),
             optional(
                 "retransmit-interval",
                 seconds(1, 65_535),
-                "When a message is sent again",
+                "Retransmit interval",
             )
             .default("5s"),
             optional("transmit-delay", seconds(1, 65_535), "Transmit delay").default("1s"),
@@ -47,20 +37,12 @@ pub(crate) static MENU: Menu = Menu {
                 "Interval of hello messages",
             )
             .default("10s"),
-            optional(
-                "dead-interval",
-                seconds(1, 65_535),
-                "After which silence they are gone",
-            )
-            .default("40s"),
+            optional("dead-interval", seconds(1, 65_535), "Dead interval").default("40s"),
         ],
         COMMENT_DISABLED,
     ],
     flags: DISABLED,
     columns: &["interface", "area", "cost"],
     older: true,
-    ..idle_list(
-        "/routing/ospf-v3/interface",
-        "Version 6: interfaces of OSPF for IPv6",
-    )
+    ..idle_list("/routing/ospf-v3/interface", "Version 6: OSPFv3 interfaces")
 };

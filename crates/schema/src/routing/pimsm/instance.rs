@@ -24,9 +24,9 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "rp-hash-mask-length",
                 between(0, 128),
-                "Groups per rendezvous point (hash mask)",
+                "Length of the hash mask for rendezvous points",
             ),
-            maybe("rp-static-override", "Meeting points by hand come first"),
+            maybe("rp-static-override", "Prefer static rendezvous points"),
             optional(
                 "ssm-range",
                 Kind::Prefix(Family::Any),
@@ -36,11 +36,11 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "switch-to-spt-bytes",
                 U32,
-                "Bytes after which the switch is made",
+                "Bytes after which traffic switches to the shortest-path tree",
             ),
             span(
                 "switch-to-spt-interval",
-                "Interval in which those bytes are counted",
+                "Counting interval of the switch to the shortest-path tree",
             )
             .optional(),
         ],

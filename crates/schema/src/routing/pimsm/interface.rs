@@ -9,8 +9,8 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("instance", Kind::Text, "The instance"),
         shown("interface", Kind::Text, "The interface"),
-        shown("address", Kind::Text, "Own address"),
-        shown("priority", Kind::COUNTER, "Own priority"),
+        shown("address", Kind::Text, "Local address"),
+        shown("priority", Kind::COUNTER, "Local priority"),
     ]],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('R', "dr", 1)],
     columns: &["instance", "interface", "address"],

@@ -29,7 +29,7 @@ pub(crate) static MENU: Menu = Menu {
             list(
                 "source-addresses",
                 &Kind::Address(Family::Any),
-                "Own addresses",
+                "Local addresses",
             )
             .optional(),
         ],
@@ -37,5 +37,8 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["instance", "interfaces", "priority"],
-    ..idle_rules("/routing/pimsm/interface-template", "Interfaces of PIM")
+    ..idle_rules(
+        "/routing/pimsm/interface-template",
+        "PIM interface templates",
+    )
 };

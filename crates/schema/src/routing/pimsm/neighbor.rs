@@ -15,5 +15,5 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     flags: &[Flag::new('R', "dr", 0)],
     columns: &["instance", "address", "interface"],
-    ..idle_rows("/routing/pimsm/neighbor", "Neighbours of PIM")
+    ..idle_rows("/routing/pimsm/neighbor", "PIM neighbours")
 };

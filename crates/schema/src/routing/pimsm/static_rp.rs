@@ -22,5 +22,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["instance", "address", "group"],
-    ..idle_list("/routing/pimsm/static-rp", "Meeting points by hand")
+    ..idle_list("/routing/pimsm/static-rp", "Static rendezvous points")
 };

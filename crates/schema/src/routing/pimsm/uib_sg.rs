@@ -13,5 +13,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("rp", Kind::Text, "Rendezvous point"),
     ]],
     columns: &["instance", "group", "source"],
-    ..idle_rows("/routing/pimsm/uib-sg", "Senders of multicast groups")
+    ..idle_rows("/routing/pimsm/uib-sg", "Sources of multicast groups")
 };

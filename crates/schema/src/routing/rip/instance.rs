@@ -12,24 +12,26 @@ pub(crate) static MENU: Menu = Menu {
             named("Name of the instance"),
             list("afi", &FAMILIES, "Families").optional(),
             optional("vrf", VRF, "The VRF"),
-            reference("routing-table", "routing-table", "Table of its routes").optional(),
+            reference(
+                "routing-table",
+                "routing-table",
+                "Routing table of the routes",
+            )
+            .optional(),
+            chain("in-filter-chain", "Filter chain for received routes"),
+            chain("out-filter-chain", "Filter chain for advertised routes"),
             chain(
-                "in-filter-chain",
-                "Chain that routes pass before they are used",
+                "out-filter-select",
+                "Filter chain that selects advertised routes",
             ),
-            chain(
-                "out-filter-chain",
-                "Chain that routes pass before others are told",
-            ),
-            chain("out-filter-select", "Chain that chooses such routes"),
             optional(
                 "originate-default",
                 Kind::Words(ORIGINATE),
                 "Distribution of a default route",
             ),
-            list("redistribute", &SOURCES, "Routes that others are told").optional(),
+            list("redistribute", &SOURCES, "Redistributed routes").optional(),
             span("update-interval", "Update interval").optional(),
-            span("route-timeout", "After which silence a route is gone").optional(),
+            span("route-timeout", "Timeout of routes").optional(),
             span(
                 "route-gc-timeout",
                 "Time for which an expired route is announced as unreachable",

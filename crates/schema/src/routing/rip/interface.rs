@@ -21,7 +21,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Authentication of messages",
             )
             .default("none"),
-            secret("authentication-key", "The key"),
+            secret("authentication-key", "Authentication key"),
             optional("key-chain", Kind::Name, "Keys"),
             chain("in-prefix-list", "Filter list for received routes"),
             chain("out-prefix-list", "Filter list for advertised routes"),

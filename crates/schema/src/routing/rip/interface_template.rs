@@ -16,21 +16,21 @@ pub(crate) static MENU: Menu = Menu {
             reference("instance", "rip-instance", "The instance").required(),
             optional("cost", between(1, 16), "Cost of the interfaces"),
             optional("key-chain", Kind::Name, "Keys"),
-            optional("password", KEY, "Password of messages").sensitive(),
+            optional("password", KEY, "Authentication password").sensitive(),
             optional("mode", Kind::List(&MODES), "Mode of the interfaces"),
             maybe("poison-reverse", "Use poison reverse"),
             maybe("split-horizon", "Use split horizon"),
             list(
                 "source-addresses",
                 &Kind::Address(Family::Any),
-                "Own addresses",
+                "Local addresses",
             )
             .optional(),
-            maybe("use-bfd", "Watches neighbours by BFD"),
+            maybe("use-bfd", "Monitor neighbours by BFD"),
         ],
         COMMENT_SAID,
     ],
     flags: DISABLED_INVALID,
     columns: &["interfaces", "instance", "cost"],
-    ..idle_list("/routing/rip/interface-template", "Interfaces of RIP")
+    ..idle_list("/routing/rip/interface-template", "RIP interface templates")
 };

@@ -10,9 +10,9 @@ const KEY: Kind = Kind::Sized { min: 0, max: 16 };
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            Property::new("chain", Kind::Name, "The chain of keys").required(),
-            optional("key-id", between(0, 255), "Number of the key"),
-            optional("key", KEY, "The key").sensitive(),
+            Property::new("chain", Kind::Name, "Key chain").required(),
+            optional("key-id", between(0, 255), "Key ID"),
+            optional("key", KEY, "Authentication key").sensitive(),
             optional_text("valid-from", "Start of validity"),
             optional_text("valid-till", "End of validity"),
         ],
@@ -20,5 +20,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["chain", "key-id", "valid-from", "valid-till"],
-    ..idle_list("/routing/rip/keys", "Keys of RIP")
+    ..idle_list("/routing/rip/keys", "RIP keys")
 };

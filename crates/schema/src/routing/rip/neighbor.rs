@@ -19,5 +19,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_DYNAMIC,
     columns: &["address", "routes", "last-update"],
-    ..idle_list("/routing/rip/neighbor", "Neighbours of RIP")
+    ..idle_list("/routing/rip/neighbor", "RIP neighbours")
 };

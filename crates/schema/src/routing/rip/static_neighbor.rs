@@ -15,8 +15,5 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED,
     columns: &["address", "instance"],
-    ..idle_list(
-        "/routing/rip/static-neighbor",
-        "Neighbours of RIP by address",
-    )
+    ..idle_list("/routing/rip/static-neighbor", "Configured RIP neighbours")
 };

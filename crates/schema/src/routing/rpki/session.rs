@@ -18,5 +18,5 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     columns: &["group", "address", "state", "prefix-count"],
-    ..idle_rows("/routing/rpki/session", "Sessions of RPKI")
+    ..idle_rows("/routing/rpki/session", "RPKI sessions")
 };

@@ -11,5 +11,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("size", Kind::COUNTER, "Bytes"),
     ]],
     columns: &["name", "size"],
-    ..idle_rows("/routing/stats/memory", "Memory of routing")
+    ..idle_rows("/routing/stats/memory", "Memory of routing processes")
 };

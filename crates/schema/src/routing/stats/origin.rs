@@ -10,8 +10,8 @@ pub(crate) static MENU: Menu = Menu {
         shown("name", Kind::Text, "Origin of the routes"),
         shown("instance-id", Kind::Text, "The instance"),
         shown("total-route-count", Kind::COUNTER, "Routes"),
-        shown("afi", Kind::Text, "The family"),
+        shown("afi", Kind::Text, "Address family"),
     ]],
     columns: &["name", "total-route-count"],
-    ..idle_rows("/routing/stats/origin", "Origins of routes")
+    ..idle_rows("/routing/stats/origin", "Route origins")
 };

@@ -11,5 +11,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("size", Kind::COUNTER, "Bytes"),
     ]],
     columns: &["name", "size"],
-    ..idle_rows("/routing/stats/pcap", "Recorded messages")
+    ..idle_rows("/routing/stats/pcap", "Captured routing messages")
 };

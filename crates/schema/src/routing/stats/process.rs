@@ -7,7 +7,7 @@ use crate::fragment::idle_rows;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("id", Kind::Text, "The process"),
+        shown("id", Kind::Text, "Process identifier"),
         shown("tasks", Kind::Text, "Tasks of the process"),
         shown("private-mem-blocks", Kind::Text, "Private memory"),
         shown("shared-mem-blocks", Kind::Text, "Shared memory"),
@@ -17,5 +17,5 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     columns: &["id", "tasks", "private-mem-blocks"],
     commands: &[crate::interface::idle_command("kill", "End processes")],
-    ..idle_rows("/routing/stats/process", "Processes of routing")
+    ..idle_rows("/routing/stats/process", "Routing processes")
 };

@@ -11,5 +11,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("count", Kind::COUNTER, "Number of times the step ran"),
     ]],
     columns: &["name", "count"],
-    ..idle_rows("/routing/stats/step", "Steps of routing")
+    ..idle_rows("/routing/stats/step", "Steps of routing processes")
 };

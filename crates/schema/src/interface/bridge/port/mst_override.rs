@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("interface", PORT, "The port").required(),
-            number("identifier", 1, 31, "The spanning tree").required(),
+            number("identifier", 1, 31, "MST instance").required(),
             PRIORITY,
             cost("internal-path-cost", "Internal path cost of the port"),
         ],

@@ -11,5 +11,5 @@ pub(crate) static MENU: Menu = Menu {
         shown("status", Kind::Text, "Port status"),
     ]],
     columns: &["interface", "status"],
-    ..idle_rows("/interface/dot1x/server/state", "States of ports")
+    ..idle_rows("/interface/dot1x/server/state", "Port states")
 };

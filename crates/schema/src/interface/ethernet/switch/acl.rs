@@ -26,24 +26,33 @@ const FRAME: &[Property] = &[
     maybe("invert-match", "Invert the match"),
     Property::new("mac-src-address", MASKED, "Source hardware address").optional(),
     Property::new("mac-dst-address", MASKED, "Destination hardware address").optional(),
-    words("service-tag", TAGS, "Whether there is an outer tag").optional(),
+    words("service-tag", TAGS, "Presence of an outer VLAN tag").optional(),
     Property::new("service-vid", VLANS, "VLAN of the outer tag").optional(),
     number("service-pcp", 0, 7, "Priority of the outer tag").optional(),
     number("service-dei", 0, 1, "Drop eligibility of the outer tag").optional(),
-    words("customer-tag", TAGS, "Whether there is an inner tag").optional(),
+    words("customer-tag", TAGS, "Presence of an inner VLAN tag").optional(),
     Property::new("customer-vid", VLANS, "VLAN of the inner tag").optional(),
     number("customer-pcp", 0, 7, "Priority of the inner tag").optional(),
     number("customer-dei", 0, 1, "Drop eligibility of the inner tag").optional(),
-    number("lookup-vid", 0, 4_095, "VLAN in the chip").optional(),
+    number(
+        "lookup-vid",
+        0,
+        4_095,
+        "VLAN used for the forwarding lookup",
+    )
+    .optional(),
     PRIORITY,
     PRECEDENCE,
-    optional_text("custom-fields", "Bytes at a place of the frame"),
-    maybe("dst-addr-registered", "Whether the receiver is known"),
+    optional_text("custom-fields", "Bytes at given offsets of the frame"),
+    maybe(
+        "dst-addr-registered",
+        "Presence of the destination in the FDB",
+    ),
     maybe("fragmented", "Whether the packet is a fragment"),
     maybe("first-fragment", "Matches the first fragment"),
     words("ttl", &["0", "1", "max", "other"], "Time to live").optional(),
     number("dscp", 0, 63, "DSCP").optional(),
-    number("ecn", 0, 3, "Congestion notification").optional(),
+    number("ecn", 0, 3, "Explicit congestion notification").optional(),
     Property::new("ipv6-src", Kind::Prefix(Family::V6), "Source IPv6 network").optional(),
     Property::new(
         "ipv6-dst",
@@ -65,32 +74,32 @@ const FRAME: &[Property] = &[
             "sa-not-found",
             "static-station-move",
         ],
-        "Whether the sender is known",
+        "Move of a static host to another port",
     )
     .optional(),
-    number("flow-id", 0, 63, "The flow").optional(),
+    number("flow-id", 0, 63, "Flow identifier").optional(),
 ];
 
 /// Further actions.
 const TREATMENT: &[Property] = &[
-    number("new-flow-id", 0, 63, "New flow").optional(),
+    number("new-flow-id", 0, 63, "New flow identifier").optional(),
     maybe("attack-filter-bypass", "Bypass the attack filter"),
     maybe(
         "ingress-vlan-filter-bypass",
-        "Accept frames from outside the VLAN, too",
+        "Bypass ingress VLAN filtering",
     ),
-    maybe(
-        "egress-vlan-filter-bypass",
-        "Send to ports outside the VLAN, too",
-    ),
+    maybe("egress-vlan-filter-bypass", "Bypass egress VLAN filtering"),
     maybe("isolation-filter-bypass", "Bypass isolation"),
     maybe(
         "egress-vlan-translate-bypass",
         "Bypass egress VLAN translation",
     ),
-    maybe("new-registered-state", "Consider the receiver known"),
-    maybe("src-mac-learn", "Learns the sender"),
-    words("mirror-to", &["mirror0", "mirror1"], "Target of copies").optional(),
+    maybe(
+        "new-registered-state",
+        "New state of the destination in the FDB",
+    ),
+    maybe("src-mac-learn", "Learn the source MAC address"),
+    words("mirror-to", &["mirror0", "mirror1"], "Mirror target").optional(),
     number("new-service-vid", 0, 4_095, "New VLAN of the outer tag").optional(),
     number("new-service-pcp", 0, 7, "New priority of the outer tag").optional(),
     number(
@@ -110,9 +119,14 @@ const TREATMENT: &[Property] = &[
     )
     .optional(),
     number("new-dscp", 0, 63, "New DSCP").optional(),
-    number("new-priority", 0, 15, "New priority in the chip").optional(),
+    number("new-priority", 0, 15, "New internal priority").optional(),
     words("new-drop-precedence", COLOURS, "New drop precedence").optional(),
-    reference("policer", "switch-policer", "The limit that is applied").optional(),
+    reference(
+        "policer",
+        "switch-policer",
+        "Policer that limits matching frames",
+    )
+    .optional(),
 ];
 
 pub(crate) static MENU: Menu = Menu {
@@ -132,8 +146,8 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("forward"),
             words("table", &["egress", "ingress"], "Processing stage").default("ingress"),
-            Property::new("src-ports", PORTS, "Ports that the frame comes in by").optional(),
-            Property::new("dst-ports", PORTS, "Ports that the frame leaves by").optional(),
+            Property::new("src-ports", PORTS, "Ingress ports").optional(),
+            Property::new("dst-ports", PORTS, "Egress ports").optional(),
             Property::new("new-dst-ports", PORTS, "Redirect target ports").optional(),
             Property::new("src-mac-address", Kind::Mac, "Source hardware address").optional(),
             Property::new("dst-mac-address", Kind::Mac, "Destination hardware address").optional(),
@@ -145,7 +159,7 @@ pub(crate) static MENU: Menu = Menu {
             number("dst-l3-port", 0, 65_535, "Destination port").optional(),
             number("vlan-id", 0, 4_095, "VLAN").optional(),
             number("new-vlan-id", 0, 4_095, "New VLAN").optional(),
-            maybe("mirror", "Copies the frames to the mirror"),
+            maybe("mirror", "Mirror matching frames"),
         ],
         FRAME,
         TREATMENT,

@@ -47,7 +47,7 @@ pub(crate) static EGRESS_VLAN_TAG: Menu = Menu {
         &[
             ON,
             number("vlan-id", 0, 4095, "The VLAN").optional(),
-            Property::new("tagged-ports", PORTS, "Ports that tag").optional(),
+            Property::new("tagged-ports", PORTS, "Ports that send tagged frames").optional(),
         ],
         COMMENT_DISABLED,
     ],
@@ -78,7 +78,7 @@ const TRANSLATION: &[Property] = &[
         "New VLAN of the inner tag",
     )
     .optional(),
-    maybe("pcp-propagation", "Copies the priority from tag to tag"),
+    maybe("pcp-propagation", "Copy the priority between the tags"),
     words(
         "swap-vids",
         &["assign-cvid-to-svid", "no"],
@@ -92,7 +92,10 @@ pub(crate) static INGRESS_VLAN_TRANSLATION: Menu = Menu {
         TRANSLATION,
         &[
             Property::new("protocol", ETHER_TYPE, "EtherType of the frame").optional(),
-            maybe("sa-learning", "Learns the sender in the new VLAN"),
+            maybe(
+                "sa-learning",
+                "Learn the source MAC address in the new VLAN",
+            ),
         ],
         COMMENT_DISABLED,
     ],
@@ -118,7 +121,7 @@ pub(crate) static MAC_BASED_VLAN: Menu = Menu {
     properties: &[
         &[
             ON,
-            Property::new("src-mac-address", Kind::Mac, "The sender").optional(),
+            Property::new("src-mac-address", Kind::Mac, "Source MAC address").optional(),
             number("new-service-vid", 0, 4095, "New VLAN of the outer tag").optional(),
             number("new-customer-vid", 0, 4095, "New VLAN of the inner tag").optional(),
         ],
@@ -128,7 +131,7 @@ pub(crate) static MAC_BASED_VLAN: Menu = Menu {
     columns: &["switch", "src-mac-address", "new-customer-vid"],
     ..idle_list(
         "/interface/ethernet/switch/mac-based-vlan",
-        "VLANs by sender",
+        "VLANs by source MAC address",
     )
 };
 
@@ -147,21 +150,21 @@ pub(crate) static PROTOCOL_BASED_VLAN: Menu = Menu {
             words(
                 "set-service-vid-for",
                 SET_FOR,
-                "Frames that get an outer VLAN",
+                "Frames to which an outer VLAN is assigned",
             )
             .optional(),
             number("new-service-vid", 0, 4095, "New VLAN of the outer tag").optional(),
             words(
                 "set-customer-vid-for",
                 SET_FOR,
-                "Frames that get an inner VLAN",
+                "Frames to which an inner VLAN is assigned",
             )
             .optional(),
             number("new-customer-vid", 0, 4095, "New VLAN of the inner tag").optional(),
             words(
                 "set-qos-for",
                 SET_FOR,
-                "Frames that get a quality of service",
+                "Frames to which a QoS group is assigned",
             )
             .optional(),
             Property::new("qos-group", GROUP, "QoS group").optional(),
@@ -180,7 +183,7 @@ pub(crate) static ONE2ONE: Menu = Menu {
     properties: &[
         &[
             ON,
-            Property::new("dst-port", PORT, "The other port").optional(),
+            Property::new("dst-port", PORT, "Second port").optional(),
             number("service-vid", 0, 4095, "VLAN of the outer tag").optional(),
             number("customer-vid", 0, 4095, "VLAN of the inner tag").optional(),
         ],
@@ -190,7 +193,7 @@ pub(crate) static ONE2ONE: Menu = Menu {
     columns: &["switch", "service-vid", "customer-vid", "dst-port"],
     ..idle_list(
         "/interface/ethernet/switch/one2one-vlan-switching",
-        "VLANs with two members",
+        "One-to-one VLAN switching between two ports",
     )
 };
 
@@ -198,7 +201,7 @@ pub(crate) static UNICAST_FDB: Menu = Menu {
     properties: &[
         &[
             ON,
-            Property::new("mac-address", Kind::Mac, "The host").optional(),
+            Property::new("mac-address", Kind::Mac, "MAC address of the host").optional(),
             Property::new("port", PORT, "The port").optional(),
             number("vlan-id", 0, 4095, "The VLAN").optional(),
             words("action", FDB_ACTIONS, "Action for frames of the host").optional(),
@@ -213,7 +216,7 @@ pub(crate) static UNICAST_FDB: Menu = Menu {
     columns: &["switch", "mac-address", "port", "vlan-id"],
     ..idle_list(
         "/interface/ethernet/switch/unicast-fdb",
-        "Hosts and their ports",
+        "Unicast forwarding database",
     )
 };
 
@@ -221,11 +224,11 @@ pub(crate) static MULTICAST_FDB: Menu = Menu {
     properties: &[
         &[
             ON,
-            Property::new("address", GROUP_ADDRESS, "The group").optional(),
+            Property::new("address", GROUP_ADDRESS, "Multicast group").optional(),
             Property::new("ports", PORTS, "The ports").optional(),
             number("vlan-id", 0, 4095, "The VLAN").optional(),
             maybe("svl", "Shared VLAN learning"),
-            maybe("bypass-vlan-filter", "Send to ports outside the VLAN, too"),
+            maybe("bypass-vlan-filter", "Bypass egress VLAN filtering"),
             Property::new("qos-group", GROUP, "QoS group").optional(),
         ],
         COMMENT_DISABLED,
@@ -234,7 +237,7 @@ pub(crate) static MULTICAST_FDB: Menu = Menu {
     columns: &["switch", "address", "ports", "vlan-id"],
     ..idle_list(
         "/interface/ethernet/switch/multicast-fdb",
-        "Multicast groups and their ports",
+        "Multicast forwarding database",
     )
 };
 
@@ -242,16 +245,13 @@ pub(crate) static RESERVED_FDB: Menu = Menu {
     properties: &[
         &[
             ON,
-            Property::new("mac-address", Kind::Mac, "The host").optional(),
+            Property::new("mac-address", Kind::Mac, "MAC address of the host").optional(),
             words("action", HANDLED, "Action for frames to the group").optional(),
             maybe(
                 "bypass-ingress-vlan-filter",
-                "Accept frames from outside the VLAN, too",
+                "Bypass ingress VLAN filtering",
             ),
-            maybe(
-                "bypass-ingress-port-policing",
-                "Accept frames beyond the limit, too",
-            ),
+            maybe("bypass-ingress-port-policing", "Bypass ingress policing"),
             Property::new("qos-group", GROUP, "QoS group").optional(),
         ],
         COMMENT_DISABLED,
@@ -260,7 +260,7 @@ pub(crate) static RESERVED_FDB: Menu = Menu {
     columns: &["switch", "mac-address", "action"],
     ..idle_list(
         "/interface/ethernet/switch/reserved-fdb",
-        "Hosts with a treatment of their own",
+        "Forwarding rules for reserved MAC addresses",
     )
 };
 
@@ -270,16 +270,26 @@ pub(crate) static PORT_LEAKAGE: Menu = Menu {
             ON,
             Property::new("ports", PORTS, "The ports").optional(),
             words("type", &["dst", "src"], "Port of the profile").optional(),
-            number("port-profile", 0, 31, "The profile of ports").optional(),
-            words("vlan-profile", ISOLATION, "The profile of VLANs").optional(),
-            words("mac-profile", ISOLATION, "The profile of hosts").optional(),
-            number("flow-id", 0, 63, "The flow").optional(),
-            Property::new("forwarding-type", FORWARDED, "Whether bridged or routed").optional(),
-            Property::new("traffic-type", TRAFFIC, "Unicast, multicast or broadcast").optional(),
+            number("port-profile", 0, 31, "Port isolation profile").optional(),
+            words("vlan-profile", ISOLATION, "VLAN isolation profile").optional(),
+            words("mac-profile", ISOLATION, "MAC address isolation profile").optional(),
+            number("flow-id", 0, 63, "Flow identifier").optional(),
+            Property::new(
+                "forwarding-type",
+                FORWARDED,
+                "Forwarding type: bridged or routed",
+            )
+            .optional(),
+            Property::new(
+                "traffic-type",
+                TRAFFIC,
+                "Traffic type: unicast, multicast or broadcast",
+            )
+            .optional(),
             Property::new(
                 "registration-status",
                 REGISTERED,
-                "Whether the receiver is known",
+                "Presence of the destination in the FDB",
             )
             .optional(),
             Property::new("protocol-type", PROTOCOLS, "Protocols").optional(),
@@ -290,6 +300,6 @@ pub(crate) static PORT_LEAKAGE: Menu = Menu {
     columns: &["switch", "ports", "type"],
     ..idle_list(
         "/interface/ethernet/switch/port-leakage",
-        "Exceptions from isolation",
+        "Exceptions from port isolation",
     )
 };

@@ -11,7 +11,7 @@ pub(super) const GROUP: Kind = Kind::Or(&["none"], &Kind::Reference("switch-qos-
 /// Drop precedences.
 pub(super) const COLOURS: &[&str] = &["drop", "green", "red", "yellow"];
 /// Queue of the chip.
-pub(super) const PRIORITY: Property = number("priority", 0, 15, "Priority in the chip").optional();
+pub(super) const PRIORITY: Property = number("priority", 0, 15, "Internal priority").optional();
 /// Drop precedence of a frame when queues are full.
 pub(super) const PRECEDENCE: Property =
     words("drop-precedence", COLOURS, "Drop precedence").optional();
@@ -49,7 +49,7 @@ pub(crate) static QOS_GROUP: Menu = Menu {
     properties: &[
         &[
             ON,
-            named("Name of the quality"),
+            named("Name of the QoS group"),
             number("pcp", 0, 7, "Priority of the tag").optional(),
             number("dei", 0, 1, "Drop eligibility of the tag").optional(),
             number("dscp", 0, 63, "DSCP").optional(),
@@ -62,10 +62,7 @@ pub(crate) static QOS_GROUP: Menu = Menu {
     columns: &["switch", "name", "pcp", "dscp", "priority"],
     key: Some("name"),
     space: Some("switch-qos-group"),
-    ..idle_list(
-        "/interface/ethernet/switch/qos-group",
-        "Qualities of service",
-    )
+    ..idle_list("/interface/ethernet/switch/qos-group", "QoS groups")
 };
 
 pub(crate) static DSCP_QOS_MAP: Menu = Menu {
@@ -84,13 +81,13 @@ pub(crate) static DSCP_QOS_MAP: Menu = Menu {
     parts: 64,
     ..idle_list(
         "/interface/ethernet/switch/dscp-qos-map",
-        "Qualities of service by DSCP",
+        "Map from DSCP to QoS values",
     )
 };
 
 pub(crate) static DSCP_TO_DSCP: Menu = Menu {
     properties: &[
-        &[ON, number("new-dscp", 0, 63, "The new DSCP").optional()],
+        &[ON, number("new-dscp", 0, 63, "New DSCP").optional()],
         COMMENT_DISABLED,
     ],
     flags: DISABLED_INVALID,
@@ -98,7 +95,7 @@ pub(crate) static DSCP_TO_DSCP: Menu = Menu {
     parts: 64,
     ..idle_list(
         "/interface/ethernet/switch/dscp-to-dscp",
-        "New DSCPs by DSCP",
+        "Map from DSCP to new DSCP",
     )
 };
 
@@ -133,7 +130,7 @@ pub(crate) static INGRESS_PORT_POLICER: Menu = Menu {
             Property::new("burst", RATE, "Burst size").optional(),
             words("meter-unit", UNITS, "Counted unit").optional(),
             words("meter-len", LAYERS, "Layer of the counted bytes").optional(),
-            Property::new("packet-types", PACKETS, "Frames that are limited").optional(),
+            Property::new("packet-types", PACKETS, "Limited frame types").optional(),
             words("yellow-action", MARKED, "Action for excess frames").optional(),
             Property::new(
                 "new-dei-for-yellow",
@@ -169,7 +166,7 @@ pub(crate) static SHAPER: Menu = Menu {
         &[
             ON,
             Property::new("port", PORT, "The port").optional(),
-            words("target", TARGETS, "Queue or port that is limited").optional(),
+            words("target", TARGETS, "Limited queue or port").optional(),
             words("meter-unit", UNITS, "Counted unit").optional(),
             Property::new("rate", RATE, "Maximum rate in bits or packets a second").optional(),
             Property::new("burst", RATE, "Burst size").optional(),
@@ -192,20 +189,20 @@ pub(crate) static ACL_POLICER: Menu = Menu {
             Property::new(
                 "yellow-rate",
                 RATE,
-                "Bits or packets a second from which frames are yellow",
+                "Rate above which frames are yellow, in bits or packets a second",
             )
             .optional(),
             Property::new("yellow-burst", RATE, "Burst size before frames are yellow").optional(),
             Property::new(
                 "red-rate",
                 RATE,
-                "Bits or packets a second from which frames are red",
+                "Rate above which frames are red, in bits or packets a second",
             )
             .optional(),
             Property::new("red-burst", RATE, "Burst size before frames are red").optional(),
             words("meter-unit", UNITS, "Counted unit").optional(),
             words("meter-len", LAYERS, "Layer of the counted bytes").optional(),
-            maybe("color-awareness", "Heeds the colour that a frame has"),
+            maybe("color-awareness", "Respect the existing colour of frames"),
             maybe(
                 "bucket-coupling",
                 "Let yellow frames use bandwidth left by green frames",
@@ -247,6 +244,6 @@ pub(crate) static ACL_POLICER: Menu = Menu {
     space: Some("switch-policer"),
     ..idle_list(
         "/interface/ethernet/switch/acl/policer",
-        "Limits that rules apply",
+        "Policers of ACL rules",
     )
 };

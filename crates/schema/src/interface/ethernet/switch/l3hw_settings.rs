@@ -7,7 +7,7 @@ use crate::fragment::idle_settings;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        yes("autorestart", "Starts again after an error"),
+        yes("autorestart", "Restart the offload after an error"),
         yes(
             "fasttrack-hw",
             "Hardware offload of FastTracked connections",
@@ -18,42 +18,46 @@ pub(crate) static MENU: Menu = Menu {
             "neigh-discovery-interval",
             0,
             4_294_967_295,
-            "Seconds between looks",
+            "Neighbour discovery interval in seconds",
         )
         .default("2"),
         number(
             "neigh-discovery-burst-limit",
             0,
             4_294_967_295,
-            "Neighbours at a time",
+            "Number of neighbours per discovery burst",
         )
         .default("64"),
         number(
             "neigh-discovery-burst-delay",
             0,
             4_294_967_295,
-            "Milliseconds in between",
+            "Delay between discovery bursts in milliseconds",
         )
         .default("300"),
         number(
             "neigh-dump-retries",
             0,
             4_294_967_295,
-            "Tries to read neighbours",
+            "Number of attempts to read the neighbour table",
         )
         .default("5"),
         number(
             "neigh-keepalive-interval",
             0,
             4_294_967_295,
-            "Seconds of a neighbour",
+            "Neighbour timeout without traffic in seconds",
         )
         .default("15"),
-        shown("hw-route-count", Kind::COUNTER, "Routes in the chip"),
+        shown(
+            "hw-route-count",
+            Kind::COUNTER,
+            "Number of offloaded routes",
+        ),
     ]],
     ..idle_settings(
         "/interface/ethernet/switch/l3hw-settings",
-        "Routing in switch chips",
+        "Layer 3 hardware offload settings",
     )
 };
 
@@ -77,7 +81,7 @@ pub(crate) static ADVANCED: Menu = Menu {
             "shwp-reset-counter",
             0,
             COUNT,
-            "Changes before the shortest prefix is searched again",
+            "Changes before the shortest offloaded prefix is recalculated",
         )
         .default("128"),
         number(
@@ -102,24 +106,30 @@ pub(crate) static ADVANCED: Menu = Menu {
             "Neighbour timeout without traffic",
         )
         .default("15s"),
-        span(
-            "neigh-discovery-interval",
-            "Time between looks for neighbours",
-        )
-        .default("1m37s"),
+        span("neigh-discovery-interval", "Neighbour discovery interval").default("1m37s"),
         number(
             "neigh-discovery-burst-limit",
             0,
             COUNT,
-            "Neighbours at a time",
+            "Number of neighbours per discovery burst",
         )
         .default("64"),
-        span("neigh-discovery-burst-delay", "Time in between").default("300ms"),
-        number("neigh-dump-retries", 0, COUNT, "Tries to read neighbours").default("5"),
+        span(
+            "neigh-discovery-burst-delay",
+            "Delay between discovery bursts",
+        )
+        .default("300ms"),
+        number(
+            "neigh-dump-retries",
+            0,
+            COUNT,
+            "Number of attempts to read the neighbour table",
+        )
+        .default("5"),
     ]],
     ..idle_settings(
         "/interface/ethernet/switch/l3hw-settings/advanced",
-        "Offload of routes and neighbours",
+        "Advanced layer 3 hardware offload settings",
     )
 };
 

@@ -14,28 +14,28 @@ const CRS: &[Property] = &idle([
         "ingress-customer-tpid-override",
         0,
         65_535,
-        "EtherType of inner tags in",
+        "EtherType of inner tags on ingress",
     )
     .optional(),
     number(
         "egress-customer-tpid-override",
         0,
         65_535,
-        "EtherType of inner tags out",
+        "EtherType of inner tags on egress",
     )
     .optional(),
     number(
         "ingress-service-tpid-override",
         0,
         65_535,
-        "EtherType of outer tags in",
+        "EtherType of outer tags on ingress",
     )
     .optional(),
     number(
         "egress-service-tpid-override",
         0,
         65_535,
-        "EtherType of outer tags out",
+        "EtherType of outer tags on egress",
     )
     .optional(),
     maybe(
@@ -54,53 +54,56 @@ const CRS: &[Property] = &idle([
     .optional(),
     maybe(
         "allow-unicast-loopback",
-        "Allow forwarding to the ingress port",
+        "Allow unicast forwarding to the ingress port",
     ),
-    maybe("allow-multicast-loopback", "The same for multicast"),
+    maybe(
+        "allow-multicast-loopback",
+        "Allow multicast forwarding to the ingress port",
+    ),
     words(
         "action-on-static-station-move",
         HANDLED,
-        "Action for frames of these hosts",
+        "Action for static hosts that move to another port",
     )
     .optional(),
     maybe(
         "drop-when-ufdb-entry-src-drop",
-        "Drop frames of barred hosts",
+        "Drop frames whose source the unicast FDB drops",
     ),
     Property::new(
         "isolation-leakage-profile-override",
         Kind::Or(&["none"], &Kind::Number { min: 0, max: 31 }),
-        "Profile of isolation",
+        "Isolation profile",
     )
     .optional(),
     words(
         "vlan-type",
         &["edge-port", "network-port"],
-        "Whether hosts or switches are there",
+        "Role of the port: hosts (edge) or switches (network)",
     )
     .optional(),
     maybe(
         "allow-fdb-based-vlan-translate",
-        "Take new VLANs from the table of hosts",
+        "Translate VLANs by the unicast FDB",
     ),
     words(
         "allow-mac-based-service-vlan-assignment-for",
         ASSIGNED,
-        "Frames that get an outer VLAN by sender",
+        "Frames to which an outer VLAN is assigned by source MAC",
     )
     .optional(),
     words(
         "allow-mac-based-customer-vlan-assignment-for",
         ASSIGNED,
-        "Frames that get an inner VLAN by sender",
+        "Frames to which an inner VLAN is assigned by source MAC",
     )
     .optional(),
-    maybe("filter-untagged-frame", "Drops untagged frames"),
+    maybe("filter-untagged-frame", "Drop untagged frames"),
     maybe(
         "filter-priority-tagged-frame",
-        "Drops frames with a priority only",
+        "Drop frames with a priority tag (VLAN 0)",
     ),
-    maybe("filter-tagged-frame", "Drops tagged frames"),
+    maybe("filter-tagged-frame", "Drop tagged frames"),
     words(
         "egress-vlan-tag-table-lookup-key",
         &["according-to-bridge-type", "egress-vid"],
@@ -114,7 +117,10 @@ const CRS: &[Property] = &idle([
     )
     .optional(),
     words("ingress-mirror-to", MIRROR_TO, "Ingress mirror").optional(),
-    maybe("ingress-mirroring-according-to-vlan", "Copies by VLAN"),
+    maybe(
+        "ingress-mirroring-according-to-vlan",
+        "Mirror ingress frames by the VLAN table",
+    ),
     words("egress-mirror-to", MIRROR_TO, "Egress mirror").optional(),
     Property::new("qos-scheme-precedence", SCHEMES, "Order of QoS schemes").optional(),
     number(
@@ -141,7 +147,7 @@ const CRS: &[Property] = &idle([
     ),
     maybe(
         "dscp-based-qos-dscp-to-dscp-mapping",
-        "Changes the DSCP by its table",
+        "Remark the DSCP by the DSCP map",
     ),
     maybe(
         "pcp-or-dscp-based-qos-change-dei",
@@ -164,17 +170,22 @@ const CRS: &[Property] = &idle([
     ),
     optional_text(
         "pcp-based-qos-priority-mapping",
-        "Priority in the chip by priority: 0:0,1:1",
+        "Internal priority by priority: 0:0,1:1",
     ),
     optional_text(
         "priority-to-queue",
-        "Queue by priority in the chip: 0-15:0,1:1",
+        "Queue by internal priority: 0-15:0,1:1",
     ),
     optional_text(
         "per-queue-scheduling",
-        "Turns of the queues: wrr-group0:1,strict-priority:0",
+        "Scheduling of the queues: wrr-group0:1,strict-priority:0",
     ),
-    list("custom-drop-counter-includes", &Kind::Name, "Counted drops").optional(),
+    list(
+        "custom-drop-counter-includes",
+        &Kind::Name,
+        "Drops included in the custom counter",
+    )
+    .optional(),
     list(
         "queue-custom-drop-counter0-includes",
         &QUEUES,
@@ -190,7 +201,7 @@ const CRS: &[Property] = &idle([
     Property::new(
         "policy-drop-counter-includes",
         POLICIES,
-        "Counted drops by policies",
+        "Drops included in the policy counter",
     )
     .optional(),
 ]);
@@ -242,7 +253,7 @@ pub(crate) static MENU: Menu = Menu {
             words(
                 "vlan-mode",
                 &["check", "disabled", "fallback", "secure"],
-                "Filtering by VLAN",
+                "VLAN filtering mode",
             )
             .default("disabled"),
             words(
@@ -275,19 +286,19 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "storm-rate",
                 Kind::Number { min: 1, max: 100 },
-                "Percent for storms",
+                "Storm control limit in percent of the port's speed",
             )
             .default("100")
             .inert(),
-            yes("limit-broadcasts", "Limits broadcasts").inert(),
-            no("limit-unknown-multicasts", "Limits unknown multicasts").inert(),
-            no("limit-unknown-unicasts", "Limits unknown unicasts").inert(),
+            yes("limit-broadcasts", "Limit broadcasts").inert(),
+            no("limit-unknown-multicasts", "Limit unknown multicasts").inert(),
+            no("limit-unknown-unicasts", "Limit unknown unicasts").inert(),
             no("mirror-egress", "Mirror egress frames"),
             no("mirror-ingress", "Mirror ingress frames"),
             Property::new(
                 "mirror-ingress-target",
                 Kind::Or(&["none"], &PORT),
-                "Target of the copies",
+                "Mirror target",
             )
             .default("none"),
             shown("status", Kind::Text, "Features that the switch chip lacks"),

@@ -30,25 +30,25 @@ pub(crate) static SETTINGS: Menu = Menu {
         Property::new(
             "multicast-buffers",
             BUFFERS,
-            "Memory for multicast in percent or bytes",
+            "Memory for multicast, in percent or bytes",
         )
         .optional(),
         Property::new(
             "shared-buffers",
             BUFFERS,
-            "Memory that queues share in percent or bytes",
+            "Memory shared by queues, in percent or bytes",
         )
         .optional(),
         Property::new(
             "mirror-buffers",
             BUFFERS,
-            "Memory for copies in percent or bytes",
+            "Memory for mirrored frames, in percent or bytes",
         )
         .optional(),
         Property::new(
             "lossless-buffers",
             BUFFERS,
-            "Memory for traffic that must not be lost in percent or bytes",
+            "Memory for lossless traffic, in percent or bytes",
         )
         .optional(),
         Property::new(
@@ -99,17 +99,17 @@ pub(crate) static SETTINGS: Menu = Menu {
             "Shared memory number 7 in percent or bytes",
         )
         .optional(),
-        Property::new("mirror-profile", PROFILE_NAME, "Profile of copies").optional(),
+        Property::new("mirror-profile", PROFILE_NAME, "Profile of mirrored frames").optional(),
         Property::new(
             "lossless-traffic-class",
             Kind::List(&Kind::Number { min: 0, max: 7 }),
-            "Classes that must not be lost",
+            "Lossless traffic classes",
         )
         .optional(),
         words(
             "shared-buffers-color",
             COLOURS,
-            "Colours that may use shared memory",
+            "Colours of frames that may use shared memory",
         )
         .optional(),
         words(
@@ -118,12 +118,17 @@ pub(crate) static SETTINGS: Menu = Menu {
             "Handling of yellow frames",
         )
         .optional(),
-        words("wred-threshold", LEVELS, "Thresholds of early drops").optional(),
-        words("wred-shared-threshold", LEVELS, "The same in shared memory").optional(),
+        words("wred-threshold", LEVELS, "Threshold of early drops (WRED)").optional(),
+        words(
+            "wred-shared-threshold",
+            LEVELS,
+            "Threshold of early drops (WRED) in shared memory",
+        )
+        .optional(),
     ]],
     ..idle_settings(
         "/interface/ethernet/switch/qos/settings",
-        "Memory of the chip",
+        "Packet memory of the switch chip",
     )
 };
 
@@ -132,8 +137,8 @@ pub(crate) static PORT: Menu = Menu {
         reference("name", "interface", "The port").read_only(),
         Property::new("profile", PROFILE_NAME, "Profile of received frames").optional(),
         Property::new("map", Kind::Reference("switch-qos-map"), "The map").optional(),
-        words("trust-l2", TRUST, "Whether the tag is believed").optional(),
-        words("trust-l3", TRUST, "Whether the DSCP is believed").optional(),
+        words("trust-l2", TRUST, "Trust in the priority of VLAN tags").optional(),
+        words("trust-l3", TRUST, "Trust in the DSCP").optional(),
         Property::new(
             "tx-manager",
             Kind::Reference("switch-tx-manager"),
@@ -143,7 +148,7 @@ pub(crate) static PORT: Menu = Menu {
         Property::new(
             "pfc",
             Kind::Or(&["disabled"], &Kind::Reference("switch-pfc")),
-            "Pauses by priority",
+            "Priority flow control profile",
         )
         .optional(),
         Property::new(
@@ -204,7 +209,7 @@ pub(crate) static PORT: Menu = Menu {
     }],
     ..idle_fixed(
         "/interface/ethernet/switch/qos/port",
-        "Quality of service of ports",
+        "QoS settings of ports",
     )
 };
 
@@ -212,7 +217,13 @@ pub(crate) static PROFILE: Menu = Menu {
     properties: &[
         &[
             named("Name of the profile"),
-            number("traffic-class", 0, 7, "Queue and treatment in the chip").optional(),
+            number(
+                "traffic-class",
+                0,
+                7,
+                "Traffic class, which selects the queue",
+            )
+            .optional(),
             number("pcp", 0, 7, "Priority written into VLAN tags").optional(),
             number("dscp", 0, 63, "DSCP written into packets").optional(),
             words("color", &["green", "red", "yellow"], "Drop precedence").optional(),
@@ -230,10 +241,7 @@ pub(crate) static PROFILE: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "default")],
     }],
-    ..idle_list(
-        "/interface/ethernet/switch/qos/profile",
-        "Classes of traffic",
-    )
+    ..idle_list("/interface/ethernet/switch/qos/profile", "QoS profiles")
 };
 
 pub(crate) static MAP: Menu = Menu {
@@ -258,7 +266,7 @@ pub(crate) static MAP_VLAN: Menu = Menu {
             Property::new(
                 "pcp",
                 Kind::List(&Kind::Range("-", &Kind::Number { min: 0, max: 7 })),
-                "Priorities of the tag",
+                "Priorities of the VLAN tag",
             )
             .optional(),
             maybe("dei-only", "Only for frames with drop eligibility"),
@@ -270,7 +278,7 @@ pub(crate) static MAP_VLAN: Menu = Menu {
     columns: &["map", "pcp", "profile"],
     ..idle_list(
         "/interface/ethernet/switch/qos/map/vlan",
-        "Profiles by the tag's priority",
+        "Map from VLAN priority to profile",
     )
 };
 
@@ -290,7 +298,10 @@ pub(crate) static MAP_IP: Menu = Menu {
     ],
     flags: FLAGS,
     columns: &["map", "dscp", "profile"],
-    ..idle_list("/interface/ethernet/switch/qos/map/ip", "Profiles by DSCP")
+    ..idle_list(
+        "/interface/ethernet/switch/qos/map/ip",
+        "Map from DSCP to profile",
+    )
 };
 
 pub(crate) static TX_MANAGER: Menu = Menu {
@@ -303,7 +314,7 @@ pub(crate) static TX_MANAGER: Menu = Menu {
                 "Memory of a queue in percent or bytes",
             )
             .optional(),
-            maybe("ecn", "Marks packets where a queue is congested"),
+            maybe("ecn", "Mark packets (ECN) in a congested queue"),
         ],
         COMMENT_DISABLED,
     ],
@@ -333,20 +344,17 @@ pub(crate) static QUEUE: Menu = Menu {
                 "Scheduling of the queue",
             )
             .optional(),
-            number("weight", 0, 255, "Share within the group").optional(),
+            number("weight", 0, 255, "Weight within the scheduling group").optional(),
             Property::new(
                 "queue-buffers",
                 BUFFERS,
                 "Memory of the queue in percent or bytes",
             )
             .optional(),
-            maybe(
-                "use-shared-buffers",
-                "Use the memory shared by all queues, too",
-            ),
-            number("shared-pool-index", 0, 7, "The shared memory").optional(),
-            maybe("wred", "Early drops in a congested queue"),
-            maybe("ecn", "Marks packets where the queue is congested"),
+            maybe("use-shared-buffers", "Use the memory shared by all queues"),
+            number("shared-pool-index", 0, 7, "Shared memory pool").optional(),
+            maybe("wred", "Drop early in a congested queue (WRED)"),
+            maybe("ecn", "Mark packets (ECN) in a congested queue"),
         ],
         COMMENT_DISABLED,
     ],
@@ -366,7 +374,7 @@ pub(crate) static PFC: Menu = Menu {
             Property::new(
                 "traffic-class",
                 Kind::List(&Kind::Number { min: 0, max: 7 }),
-                "Classes that are paused",
+                "Paused traffic classes",
             )
             .optional(),
             maybe("rx", "Obey pause frames"),
@@ -382,6 +390,6 @@ pub(crate) static PFC: Menu = Menu {
     space: Some("switch-pfc"),
     ..idle_list(
         "/interface/ethernet/switch/qos/priority-flow-control",
-        "Pauses by priority (IEEE 802.1Qbb)",
+        "Priority flow control (IEEE 802.1Qbb)",
     )
 };

@@ -15,13 +15,13 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             ON,
-            Property::new("ports", PORTS, "Ports that the frame comes in by").default(""),
+            Property::new("ports", PORTS, "Ingress ports").default(""),
             Property::new("src-mac-address", MASKED, "Source hardware address").optional(),
             Property::new("dst-mac-address", MASKED, "Destination hardware address").optional(),
             Property::new(
                 "vlan-header",
                 Kind::Words(&["not-present", "present"]),
-                "Whether there is a tag",
+                "Presence of a VLAN tag",
             )
             .optional(),
             number("vlan-id", 0, 4_095, "VLAN of the tag").optional(),
@@ -68,16 +68,20 @@ pub(crate) static MENU: Menu = Menu {
                 .inert(),
             number("new-vlan-priority", 0, 7, "New priority").optional(),
             Property::new("rate", RATE, "Maximum rate in bits a second").optional(),
-            maybe("copy-to-cpu", "Copies the frames to the processor").inert(),
-            maybe("redirect-to-cpu", "Sends the frames to the processor").inert(),
-            maybe("mirror", "Copies the frames to the mirror").inert(),
+            maybe("copy-to-cpu", "Copy matching frames to the processor").inert(),
+            maybe(
+                "redirect-to-cpu",
+                "Redirect matching frames to the processor",
+            )
+            .inert(),
+            maybe("mirror", "Mirror matching frames").inert(),
             Property::new("mirror-ports", PORTS, "Mirror target")
                 .optional()
                 .inert(),
-            Property::new("new-qos-profile", PROFILE_NAME, "New quality of service")
+            Property::new("new-qos-profile", PROFILE_NAME, "New QoS profile")
                 .optional()
                 .inert(),
-            maybe("keep-qos-fields", "Keep priority and DSCP").inert(),
+            maybe("keep-qos-fields", "Keep the priority and the DSCP").inert(),
             Property::new("new-vrf", Kind::Name, "New VRF")
                 .optional()
                 .inert(),

@@ -11,7 +11,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             ON,
             named("Name of the trunk"),
-            Property::new("member-ports", PORTS, "The ports").default(""),
+            Property::new("member-ports", PORTS, "Member ports").default(""),
         ],
         COMMENT_DISABLED,
     ],
@@ -19,5 +19,8 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "member-ports"],
     key: Some("name"),
     space: Some("switch-trunk"),
-    ..idle_list("/interface/ethernet/switch/trunk", "Trunks of switch chips")
+    ..idle_list(
+        "/interface/ethernet/switch/trunk",
+        "Static link aggregation groups of switch chips",
+    )
 };

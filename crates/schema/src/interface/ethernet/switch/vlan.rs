@@ -13,11 +13,11 @@ pub(crate) static MENU: Menu = Menu {
             ON,
             number("vlan-id", 0, 4_095, "The VLAN").default("0"),
             Property::new("ports", PORTS, "Ports that are members").default(""),
-            yes("independent-learning", "Remembers hosts for each VLAN").inert(),
-            maybe("learn", "Learns hosts").inert(),
-            maybe("flood", "Sends to all members").inert(),
+            yes("independent-learning", "Learn hosts per VLAN").inert(),
+            maybe("learn", "Learn hosts").inert(),
+            maybe("flood", "Flood frames to all members").inert(),
             maybe("svl", "Shared VLAN learning").inert(),
-            maybe("ingress-mirror", "Copies the VLAN's frames").inert(),
+            maybe("ingress-mirror", "Mirror ingress frames of the VLAN").inert(),
             Property::new("qos-group", GROUP, "QoS group")
                 .optional()
                 .inert(),

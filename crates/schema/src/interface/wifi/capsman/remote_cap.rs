@@ -8,8 +8,8 @@ use crate::interface::idle_command;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("address", Kind::Text, "Address of the device"),
-        shown("identity", Kind::Text, "Name of the device"),
+        shown("address", Kind::Text, "Address of the CAP"),
+        shown("identity", Kind::Text, "Identity of the CAP"),
         shown("board-name", Kind::Text, "Board name"),
         shown("serial", Kind::Text, "Serial number"),
         shown("version", Kind::Text, "Version"),
@@ -19,9 +19,9 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     columns: &["address", "identity", "board-name", "version", "state"],
     commands: &[
-        idle_command("provision", "Configure devices"),
-        idle_command("set-identity", "Name a device"),
-        idle_command("upgrade", "Upgrade devices"),
+        idle_command("provision", "Provision CAPs"),
+        idle_command("set-identity", "Set the identity of a CAP"),
+        idle_command("upgrade", "Upgrade CAPs"),
     ],
     ..idle_rows("/interface/wifi/capsman/remote-cap", "Connected CAPs")
 };

@@ -16,19 +16,19 @@ const OWN: &[Property] = &[
     optional(
         "configuration.country",
         Kind::Name,
-        "Country whose rules hold",
+        "Country whose regulations apply",
     ),
     optional(
         "configuration.distance",
         between(0, 1_000),
-        "The farthest host, in km",
+        "Maximum distance of clients in km",
     ),
     optional(
         "configuration.installation",
         Kind::Words(&["any", "indoor", "outdoor"]),
         "Where",
     ),
-    list("configuration.tx-chains", &CHAINS, "Antennas that send").optional(),
+    list("configuration.tx-chains", &CHAINS, "Antennas for sending").optional(),
     optional("configuration.tx-power", between(0, 40), "Power in dBm"),
     list(
         "security.authentication-types",

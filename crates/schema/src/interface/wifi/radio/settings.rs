@@ -10,12 +10,12 @@ pub(crate) static MENU: Menu = Menu {
         optional(
             "external-antenna",
             Kind::Words(&["a", "b", "both", "none"]),
-            "Antennas outside",
+            "External antennas",
         ),
         optional(
             "wifi-band",
             Kind::Words(&["2ghz", "5ghz", "6ghz"]),
-            "Band of a radio with several",
+            "Band of a multi-band radio",
         ),
     ]],
     ..idle_settings("/interface/wifi/radio/settings", "Radio settings")

@@ -10,12 +10,12 @@ pub(crate) static MENU: Menu = Menu {
         shown("name", Kind::Text, "Name of the group"),
         shown("ssid", Kind::Text, "Name of the network"),
         shown("members", Kind::Text, "Access points of the group"),
-        shown("comment", Kind::Text, "Short description of it"),
+        shown("comment", Kind::Text, "Short description of the group"),
     ]],
     flags: &[Flag::new('D', "dynamic", 0)],
     columns: &["name", "members"],
     ..idle_rows(
         "/interface/wifi/steering/neighbor-group",
-        "Access points around",
+        "Groups of neighbouring access points",
     )
 };

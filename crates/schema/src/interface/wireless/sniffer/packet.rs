@@ -18,6 +18,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["interface", "time", "freq", "src", "dst", "type"],
     ..idle_rows(
         "/interface/wireless/sniffer/packet",
-        "Recorded frames of the air",
+        "Frames captured by the wireless sniffer",
     )
 };

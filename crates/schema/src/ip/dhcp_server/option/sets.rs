@@ -18,6 +18,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/dhcp-server/option/sets",
         MenuShape::List,
-        "Options that go together",
+        "Sets of DHCP options",
     )
 };

@@ -8,7 +8,7 @@ use crate::ip::hotspot::POOL;
 
 const SESSION: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the profile"),
-    with_default("address-pool", POOL, "none", "The pool of users' addresses").quiet(),
+    with_default("address-pool", POOL, "none", "Address pool of users").quiet(),
     with_default(
         "session-timeout",
         Kind::SPAN,
@@ -29,7 +29,7 @@ const SESSION: &[Property] = &[
         "1",
         "Maximum number of sessions per user",
     ),
-    yes("add-mac-cookie", "Whether users need not log in again"),
+    yes("add-mac-cookie", "Create a MAC cookie on login"),
     optional(
         "mac-cookie-timeout",
         Kind::SPAN,
@@ -38,14 +38,14 @@ const SESSION: &[Property] = &[
 ];
 
 const TRAFFIC: &[Property] = &[
-    text("rate-limit", "Limit of users' rates"),
+    text("rate-limit", "Rate limit of users"),
     optional(
         "insert-queue-before",
         QUEUE_PLACE,
         "Position of users' queues",
     ),
     optional("parent-queue", PARENT, "Parent of users' queues"),
-    optional("queue-type", Kind::Name, "The type of users' queues"),
+    optional("queue-type", Kind::Name, "Queue type of users' queues"),
     with_default(
         "address-list",
         Kind::List(&Kind::Name),
@@ -61,19 +61,22 @@ const TRAFFIC: &[Property] = &[
 const PAGES: &[Property] = &[
     text("on-login", "Script to run when a user logs in").script(),
     text("on-logout", "Script to run when a user logs out").script(),
-    yes("transparent-proxy", "Whether requests go through the proxy"),
+    yes(
+        "transparent-proxy",
+        "Send HTTP requests through the transparent proxy",
+    ),
     with_default(
         "open-status-page",
         Kind::Words(&["always", "http-login"]),
         "always",
-        "Time at which the status page opens",
+        "When the status page opens",
     ),
-    no("advertise", "Whether advertisements are shown"),
+    no("advertise", "Show advertisements"),
     with_default(
         "advertise-url",
         Kind::List(&Kind::Name),
         "",
-        "The advertisements",
+        "URLs of the advertisements",
     ),
     with_default(
         "advertise-interval",
@@ -85,7 +88,7 @@ const PAGES: &[Property] = &[
         "advertise-timeout",
         Kind::Or(&["immediately", "never"], &Kind::SPAN),
         "1m",
-        "Time after which a user who does not open the advertisement is blocked",
+        "Time until a user who ignores advertisements is blocked",
     ),
 ];
 

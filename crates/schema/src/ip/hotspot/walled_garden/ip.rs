@@ -34,6 +34,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/hotspot/walled-garden/ip",
         MenuShape::Ordered,
-        "Packets that pass without logging in",
+        "Destinations accessible without login",
     )
 };

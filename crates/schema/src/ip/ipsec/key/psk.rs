@@ -16,7 +16,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["peer", "id"],
     commands: &[command(
         "generate",
-        "Make keys",
+        "Generate keys",
         &[
             argument("peer", PEER, "The peer"),
             argument("count", between(1, 1_000_000), "Number of keys"),

@@ -6,9 +6,9 @@ use crate::declare::{between, counter, no, text, with_default};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        no("enabled", "Whether keys are fetched"),
-        text("address", "The server of keys"),
-        text("kme-id", "Name of the server of keys"),
+        no("enabled", "Fetch keys from the key server"),
+        text("address", "Key server (KME)"),
+        text("kme-id", "KME identifier of the key server"),
         with_default(
             "key-size",
             between(0, 65_535),
@@ -21,15 +21,20 @@ pub(crate) static MENU: Menu = Menu {
             "none",
             "This router's certificate",
         ),
-        text("peer-sae-id", "Name of the peer"),
-        with_default("cache-size", between(0, 65_535), "0", "Number of keys kept"),
-        counter("cache-state", "Keys in store"),
-        counter("total-keys-received", "Fetched keys"),
+        text("peer-sae-id", "SAE identifier of the peer"),
+        with_default(
+            "cache-size",
+            between(0, 65_535),
+            "0",
+            "Number of cached keys",
+        ),
+        counter("cache-state", "State of the key cache"),
+        counter("total-keys-received", "Total number of received keys"),
     ]],
     effect: Effect::None,
     ..Menu::new(
         "/ip/ipsec/key/qkd",
         MenuShape::Settings,
-        "Keys from a line of light",
+        "Quantum key distribution (QKD) keys",
     )
 };

@@ -23,7 +23,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         command(
             "generate-key",
-            "Make a key",
+            "Generate a key pair",
             &[
                 NAME,
                 argument(
@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         command(
             "import",
-            "Take a key from a file",
+            "Import a key from a file",
             &[
                 FILE,
                 NAME,
@@ -45,5 +45,5 @@ pub(crate) static MENU: Menu = Menu {
         on_items("remove", "Remove keys"),
     ],
     effect: Effect::None,
-    ..Menu::new("/ip/ipsec/key/rsa", MenuShape::Fixed, "Pairs of keys")
+    ..Menu::new("/ip/ipsec/key/rsa", MenuShape::Fixed, "RSA keys")
 };

@@ -22,6 +22,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ip/ipsec/policy/group",
         MenuShape::List,
-        "Templates that go together",
+        "Groups of policy templates",
     )
 };

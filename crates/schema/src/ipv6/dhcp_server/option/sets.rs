@@ -23,6 +23,6 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new(
         "/ipv6/dhcp-server/option/sets",
         MenuShape::List,
-        "Options that go together",
+        "Sets of DHCPv6 options",
     )
 };

@@ -7,7 +7,10 @@ use crate::declare::{with_default, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        yes("autonomous", "Whether hosts make addresses of the prefix"),
+        yes(
+            "autonomous",
+            "Autonomous flag: hosts configure addresses (SLAAC)",
+        ),
         BY_DHCP,
         with_default(
             "valid-lifetime",

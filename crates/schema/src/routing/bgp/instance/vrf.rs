@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             reference("instance", "bgp-instance", "The instance").optional(),
-            optional("routing-mark", Kind::Name, "The customer's routes"),
+            optional("routing-mark", Kind::Name, "Routing mark of the VRF"),
             no("redistribute-connected", "Redistribute connected networks"),
             no("redistribute-static", "Redistribute static routes"),
             no("redistribute-rip", "Redistribute RIP routes"),
@@ -19,16 +19,16 @@ pub(crate) static MENU: Menu = Menu {
                 "redistribute-other-bgp",
                 "Redistribute routes of other instances",
             ),
-            chain("in-filter", "Chain that routes pass before they are used"),
-            chain(
-                "out-filter",
-                "Chain that routes pass before others are told",
-            ),
+            chain("in-filter", "Filter chain for received routes"),
+            chain("out-filter", "Filter chain for advertised routes"),
         ],
         COMMENT_DISABLED,
     ],
     flags: DISABLED,
     columns: &["instance", "routing-mark"],
     older: true,
-    ..idle_list("/routing/bgp/instance/vrf", "Version 6: customers' routes")
+    ..idle_list(
+        "/routing/bgp/instance/vrf",
+        "Version 6: VRFs of BGP instances",
+    )
 };

@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             INSTANCE,
-            address("address", "Own address").required(),
+            address("address", "Local address").required(),
             optional(
                 "priority",
                 between(0, 255),
@@ -19,10 +19,10 @@ pub(crate) static MENU: Menu = Menu {
             optional(
                 "hash-mask-length",
                 between(0, 128),
-                "Groups per rendezvous point (hash mask)",
+                "Length of the hash mask for rendezvous points",
             ),
             optional("scope4", Kind::Prefix(Family::V4), "Groups"),
-            optional("scope6", Kind::Prefix(Family::V6), "Groups of IPv6"),
+            optional("scope6", Kind::Prefix(Family::V6), "Scope of IPv6 groups"),
         ],
         COMMENT_SAID,
     ],
@@ -30,6 +30,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["instance", "address", "priority"],
     ..idle_list(
         "/routing/pimsm/bsr/candidate",
-        "This router as a candidate bootstrap router",
+        "Candidate bootstrap router settings",
     )
 };

@@ -10,7 +10,7 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             INSTANCE,
-            address("address", "Own address").required(),
+            address("address", "Local address").required(),
             optional("group", Kind::Prefix(Family::Any), "Groups"),
             optional("holdtime", seconds(0, 65_535), "Hold time"),
             optional(
@@ -25,6 +25,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["instance", "address", "group", "priority"],
     ..idle_list(
         "/routing/pimsm/bsr/rp-candidate",
-        "Whether this router is a rendezvous point",
+        "Candidate rendezvous point settings",
     )
 };
