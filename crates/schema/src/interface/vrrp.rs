@@ -138,8 +138,8 @@ fn can_be(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
     };
     if is("sync-connection-tracking") {
         return Err(Reason::failure(
-            "sync-connection-tracking is not possible: how routers tell each other of connections is not published; \
-             set it to no, and let rules accept connections that this router has not seen the beginning of",
+            "sync-connection-tracking is not supported: its protocol is not published; set it to no, \
+             and let rules accept connections that began on the other router",
         ));
     }
     super::has_a_link(draft, store)
