@@ -1,6 +1,6 @@
-// What the page asks of its router.
+// Requests to the router.
 
-/** What the router refuses, in its own words. */
+/** Error with the router's own message. */
 export class Refused extends Error {
   constructor(status, detail) {
     super(detail);
@@ -43,14 +43,14 @@ export const remove = (menu, id) => ask("DELETE", `/rest${menu}/${escaped(id)}`)
 export const history = () => ask("GET",
   "/rest/system/history?.proplist=.id,action,by,time,undoable,redoable,floating-undo");
 const BYTES = "application/octet-stream";
-/** The bytes of a file of the router. */
+/** Downloads a file of the router. */
 export async function download(name) {
   const response = await fetch("/rest/file/" + escaped(name),
     { headers: { "X-Ferroute": "page", Accept: BYTES }, credentials: "same-origin" });
   if (!response.ok) throw new Refused(response.status, (await response.json()).detail || response.statusText);
   return response.blob();
 }
-/** Makes a file of the router, or replaces one. */
+/** Creates or replaces a file on the router. */
 export async function upload(name, file) {
   const response = await fetch("/rest/file/" + escaped(name), { method: "PUT", body: file,
     headers: { "X-Ferroute": "page", "Content-Type": BYTES }, credentials: "same-origin" });

@@ -1,4 +1,4 @@
-// The page's beginning: who is logged in, the frame, and which part of the router is shown.
+// Entry point of the page: login, frame, and routing between parts of the page.
 import * as api from "./api.js";
 import { calculators } from "./calculators.js";
 import { dashboard } from "./dashboard.js";
@@ -13,7 +13,7 @@ const page = document.getElementById("page");
 const PLACES = { walk: ["Packet walk", walk], doctor: ["Doctor", doctor], terminal: ["Terminal", terminal],
   calculators: ["Calculators", calculators] };
 
-/** What all parts of the page know. */
+/** State shared by all parts of the page. */
 const world = { user: null, policies: [], menus: new Map(), spaces: {}, may: (policy) => world.policies.includes(policy) };
 
 function theme(next) {
@@ -35,7 +35,7 @@ function login(message = "") {
     try {
       await begin(await api.session.begin(user.value, password.value));
     } catch (refused) {
-      error.textContent = refused.status === 401 ? "This user and password are not known." : refused.message;
+      error.textContent = refused.status === 401 ? "Invalid user name or password." : refused.message;
       password.value = "";
       password.focus();
     }
@@ -67,21 +67,21 @@ function frame(name) {
   const out = async () => { await api.session.end().catch(() => {}); world.user = null; login(); };
   const undo = h("button", { id: "undo", on: { click: () => walkHistory("undo") } }, "Undo");
   const redo = h("button", { id: "redo", on: { click: () => walkHistory("redo") } }, "Redo");
-  const safe = h("button", { id: "safe", "aria-pressed": "false", title: "Changes are taken back if this session ends badly",
+  const safe = h("button", { id: "safe", "aria-pressed": "false", title: "Undo all changes if the session ends unexpectedly",
     on: { click: () => act("/safe-mode/toggle").then(look) } }, "Safe mode");
-  /** The changes that the buttons come to, as they were shown last. */
+  /** Changes that undo and redo would apply, as last shown. */
   let next = {};
   const lookBack = async () => {
     next = changesNext(await api.history());
     for (const [button, word, change] of [[undo, "Undo", next.undo], [redo, "Redo", next.redo]]) {
-      button.title = change ? `${word}: ${told(change)}` : `There is nothing to ${word.toLowerCase()}`;
+      button.title = change ? `${word}: ${told(change)}` : `Nothing to ${word.toLowerCase()}`;
     }
   };
   const walkHistory = async (command) => {
     try { await lookBack(); } catch (refused) { notice.textContent = refused.message; return; }
     const change = next[command];
     if (!change) return act("/" + command);
-    const verb = command === "undo" ? "Take back" : "Do again";
+    const verb = command === "undo" ? "Undo" : "Redo";
     if (change.by !== world.user && !await asks(`${verb} a change of another user: ${told(change)}?`, verb)) return;
     await act("/" + command, { revision: String(parseInt(change[".id"].slice(1), 16)) }, `${command}: ${told(change)}`);
     lookBack().catch(() => {});
@@ -96,13 +96,13 @@ function frame(name) {
     unroll.hidden = !(on && state.current === "true");
     safe.textContent = !on ? "Safe mode" : state.current === "true" ? "Keep changes" : `Safe mode: ${state.user}`;
   };
-  const unroll = h("button", { id: "unroll", hidden: true, on: { click: () => act("/safe-mode/unroll").then(look) } }, "Take changes back");
+  const unroll = h("button", { id: "unroll", hidden: true, on: { click: () => act("/safe-mode/unroll").then(look) } }, "Undo changes");
   const notice = h("span", { id: "notice", class: "error", role: "status" });
   const fault = h("p", { id: "fault", class: "error", role: "alert", hidden: true });
   const lookForFault = async () => {
     const [state] = [].concat(await api.print("/system/configuration"));
     fault.hidden = !state?.fault;
-    fill(fault, state?.fault, " ", world.may("policy") && h("button", { id: "accept", on: { click: () => act("/system/configuration/accept").then(lookForFault) } }, "Accept this state"));
+    fill(fault, state?.fault, " ", world.may("policy") && h("button", { id: "accept", on: { click: () => act("/system/configuration/accept").then(lookForFault) } }, "Accept the recovered state"));
   };
   const act = async (command, values = {}, done = "") => {
     notice.className = "error";
@@ -118,7 +118,7 @@ function frame(name) {
       h("a", { class: "name", href: "#/" }, name || "ferroute"), search(world),
       world.may("write") && [undo, redo, safe, unroll], notice,
       h("span", { class: "faint" }, world.user),
-      h("button", { "aria-label": "Light or dark", on: { click: () => theme(true) } }, "◐"),
+      h("button", { "aria-label": "Switch between light and dark theme", on: { click: () => theme(true) } }, "◐"),
       h("button", { id: "logout", on: { click: out } }, "Log out"), fault),
     nav, h("main", { id: "main", tabindex: "-1" })));
   whileShown(fault, 5000, lookForFault);
@@ -126,13 +126,13 @@ function frame(name) {
   navigation(nav, world, Object.entries(PLACES).map(([place, [title]]) => [place, title]));
 }
 
-/** The changes that undo and redo come to, of the rows of the history: the newest first, behind what was undone. */
+/** Finds the next changes to undo and to redo in the rows of the history, which are sorted newest first. */
 function changesNext(rows) {
   return { undo: rows.find((row) => row.undoable === "true" || row["floating-undo"] === "true"),
     redo: rows.findLast((row) => row.redoable === "true") };
 }
 
-/** A change in words: what was done, whose doing it was, and when. */
+/** Describes a change: action, user and time. */
 function told(change) {
   return `${change.action}, by ${change.by || "the router"}, ${change.time}`;
 }
@@ -155,11 +155,11 @@ function show() {
   if (place === "/") return dashboard(main, world);
   const [, path, id] = place.match(/^(.*?)(?:\/(\*[0-9A-Fa-f]+|new))?$/);
   const menu = world.menus.get(path);
-  if (!menu) return fill(main, h("h1", {}, "There is no such menu"), h("p", {}, place));
+  if (!menu) return fill(main, h("h1", {}, "Menu not found"), h("p", {}, place));
   menuPage(main, world, menu, id, arguments_);
 }
 
 theme(false);
 addEventListener("hashchange", show);
-addEventListener("session-over", () => { if (world.user) { world.user = null; login("The session is over."); } });
+addEventListener("session-over", () => { if (world.user) { world.user = null; login("The session has ended. Log in again."); } });
 api.session.get().then(begin, () => login());

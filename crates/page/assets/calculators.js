@@ -1,4 +1,4 @@
-// The calculators: each is a form whose results follow what is typed.
+// Calculators: forms whose results are updated while typing.
 import * as api from "./api.js";
 import { fill, h } from "./dom.js";
 

@@ -1,9 +1,9 @@
-// What the router does now: traffic, fast path, processors, drops, connections.
+// Current state of the router: traffic, fast path, processors, drops, connections.
 import * as api from "./api.js";
 import { fill, h, rate, whileShown } from "./dom.js";
 import { plot } from "./plot.js";
 
-/** Interfaces that have a plot at most. */
+/** Maximum number of interfaces with a plot. */
 const PLOTS = 12;
 
 export function dashboard(main, world) {
@@ -33,8 +33,8 @@ export function dashboard(main, world) {
     }
     const share = packets ? Math.round((100 * fast) / packets) : null;
     fill(paths, h("p", { class: "big", id: "fast-share" }, share === null ? "no traffic" : `${share} %`),
-      h("p", { class: "faint" }, "of received packets went by the fast path in the last second"),
-      h("p", {}, h("a", { href: "#/ip/settings" }, "settings"), " · ", h("a", { href: "#doctor" }, "what slows it")));
+      h("p", { class: "faint" }, "of packets received in the last second took the fast path"),
+      h("p", {}, h("a", { href: "#/ip/settings" }, "settings"), " · ", h("a", { href: "#doctor" }, "reasons for the slow path")));
     error.textContent = "";
   });
 
@@ -58,7 +58,7 @@ export function dashboard(main, world) {
     const rows = await api.print("/tool/drop");
     const top = rows.sort((one, other) => Number(other.packets) - Number(one.packets)).slice(0, 6);
     fill(drops, top.length ? h("dl", {}, top.map((row) => [h("dt", { title: row.meaning }, row.reason), h("dd", {}, row.packets)]))
-      : h("p", { class: "faint" }, "none"), h("p", {}, h("a", { href: "#/tool/drop" }, "all, with what they mean")));
+      : h("p", { class: "faint" }, "none"), h("p", {}, h("a", { href: "#/tool/drop" }, "all drop reasons and their meaning")));
   });
 }
 

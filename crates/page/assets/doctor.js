@@ -1,14 +1,14 @@
-// The doctor's findings: what is wrong, why, and what mends it.
+// Findings of the doctor: mistake, cause and correction.
 import * as api from "./api.js";
 import { fill, h } from "./dom.js";
 
 export async function doctor(main, world) {
   const list = h("div", { id: "findings" });
-  fill(main, h("h1", {}, "Doctor"), h("p", { class: "faint" }, "Mistakes that people make, found in the configuration that runs."), list);
+  fill(main, h("h1", {}, "Doctor"), h("p", { class: "faint" }, "Common mistakes found in the running configuration."), list);
   const found = await api.print("/system/doctor").catch((refused) => refused);
   if (found instanceof Error) return fill(list, h("p", { class: "error" }, found.message));
   fill(list, found.length ? found.map((one) => finding(one, world, () => doctor(main, world)))
-    : h("p", { class: "card" }, "Nothing is found."));
+    : h("p", { class: "card" }, "No mistakes found."));
 }
 
 function finding(one, world, again) {
@@ -18,10 +18,10 @@ function finding(one, world, again) {
   };
   const offer = () => fill(fix, h("pre", { class: "mono" }, one.fix.replaceAll("; ", "\n")),
     h("div", { class: "bar" }, h("button", { class: "main", on: { click: mend } }, "Run these commands"),
-      h("button", { on: { click: () => fill(fix) } }, "Leave it"), h("span", { class: "faint" }, "Undo takes them back.")));
+      h("button", { on: { click: () => fill(fix) } }, "Cancel"), h("span", { class: "faint" }, "Undo reverts them.")));
   return h("section", { class: `card finding ${one.severity}-level` },
     h("h2", {}, one.finding || one.rule, " ", h("span", { class: "tag" }, one.severity), " ", h("span", { class: "tag" }, one.rule)),
     one.menu && h("p", {}, h("a", { href: "#" + one.menu }, `${one.menu} ${one.item || ""}`)),
-    h("p", {}, one.cause), h("p", {}, h("strong", {}, "What mends it: "), one.mend),
-    one.fix && world.may("write") && h("button", { on: { click: offer } }, "Mend …"), fix, error);
+    h("p", {}, one.cause), h("p", {}, h("strong", {}, "Correction: "), one.mend),
+    one.fix && world.may("write") && h("button", { on: { click: offer } }, "Fix …"), fix, error);
 }

@@ -1,6 +1,6 @@
-// Elements without markup in strings: what the router says is only ever text.
+// Creates elements without markup in strings: values from the router are always inserted as text.
 
-/** An element. Of its properties `class`, `on` (listeners), `data` and attributes are known; children may be nested. */
+/** Creates an element. `properties`: `class`, `on` (listeners), `data`, `value`, and attributes. Children may be nested. */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -28,26 +28,26 @@ function append(element, children) {
   }
 }
 
-/** Puts these children in the place of those that an element has. */
+/** Replaces the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren();
   append(element, children);
   return element;
 }
 
-/** Asks a question in a dialog; gives whether the answer was the button that is named `yes`. */
+/** Asks a question in a dialog; resolves to true if the button labelled `yes` was chosen. */
 export function asks(question, yes) {
   return new Promise((answer) => {
     const dialog = h("dialog", { class: "card", "aria-label": question, on: { close: () => { dialog.remove(); answer(dialog.returnValue === "yes"); } } },
       h("form", { method: "dialog" }, h("p", {}, question), h("div", { class: "bar" },
         h("button", { class: "main", id: "answer-yes", value: "yes" }, yes),
-        h("button", { id: "answer-no", value: "no" }, "Leave it"))));
+        h("button", { id: "answer-no", value: "no" }, "Cancel"))));
     document.body.append(dialog);
     dialog.showModal();
   });
 }
 
-/** `1234567` bits a second as `1.2 Mbps`. */
+/** Formats a rate: 1234567 bits per second as `1.2 Mbps`. */
 export function rate(bits) {
   for (const [unit, step] of [["Gbps", 1e9], ["Mbps", 1e6], ["kbps", 1e3]]) {
     if (bits >= step) return `${(bits / step).toFixed(1)} ${unit}`;
@@ -55,7 +55,7 @@ export function rate(bits) {
   return `${Math.round(bits)} bps`;
 }
 
-/** Repeats a job as long as an element is in the document and the page is looked at. */
+/** Repeats a job while an element is in the document and the page is visible. */
 export function whileShown(element, milliseconds, job) {
   let due = null;
   const turn = async () => {

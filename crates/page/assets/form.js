@@ -1,10 +1,10 @@
-// Forms of items, settings and commands, made of what the schema says of their properties.
+// Forms of items, settings and commands, generated from the schema.
 import * as api from "./api.js";
 import { fill, h } from "./dom.js";
 
 const truth = (text) => text === "true" || text === "yes";
 
-/** The form of an item. `save` gets what was changed; what the router refuses is shown, and nothing typed is lost. */
+/** Shows the form of an item. `save` receives the changed values; errors of the router are shown beside the input. */
 export function itemForm(body, world, menu, values, save, offered = {}) {
   const error = h("p", { class: "error", role: "alert", id: "form-error" });
   const may = world.may("write") && menu.shape !== "status" && menu.shape !== "rows";
@@ -47,7 +47,7 @@ function same(property, now, before) {
   return property.bool ? truth(now) === truth(before) : now === before;
 }
 
-/** One property: its label, and what reads it. */
+/** Creates the field of a property: its label and a function that reads its value. */
 function field(world, property, given, may) {
   const name = "field-" + property.name;
   let input;
@@ -71,13 +71,13 @@ function field(world, property, given, may) {
   const before = read();
   const label = h("label", { class: property.bool ? "check" : undefined, for: name }, property.bool && input,
     h("span", {}, property.name, property.unit && ` (${property.unit})`), !property.bool && input,
-    h("small", { class: property.bool ? "grow" : undefined }, property.help, property.idle && " – no effect here yet",
+    h("small", { class: property.bool ? "grow" : undefined }, property.help, property.idle && " – no effect yet",
       property.form && property.form.length < 60 && ` – ${property.form}`));
   input.addEventListener("input", () => label.classList.toggle("changed", read() !== before));
   return { property, given, label, read };
 }
 
-/** Offers words and names as they are typed; names are asked for when the field is first used. */
+/** Suggests words and names while typing; names are loaded when the field first gets the focus. */
 function offer(world, property, input) {
   const paths = property.space ? world.spaces[property.space] || [] : [];
   if (!paths.length && !property.words) return;
@@ -94,7 +94,7 @@ function offer(world, property, input) {
   queueMicrotask(() => input.after(list));
 }
 
-/** The form of a command; it runs for the rows that are chosen. */
+/** Shows the form of a command, which runs for the selected rows. */
 export function commandForm(body, world, menu, command, ids) {
   const takesRows = command.arguments.some((argument) => argument.name === "numbers");
   const fields = command.arguments.filter((argument) => argument.name !== "numbers")
@@ -115,6 +115,6 @@ export function commandForm(body, world, menu, command, ids) {
     } catch (refused) { error.textContent = refused.message; }
   };
   fill(body, h("form", { class: "card", on: { submit } }, h("h2", {}, command.name), h("p", { class: "faint" }, command.help,
-    takesRows && ` For ${ids.length} chosen rows.`), h("div", { class: "fields" }, fields.map((one) => one.label)), error,
+    takesRows && ` Applies to ${ids.length} selected rows.`), h("div", { class: "fields" }, fields.map((one) => one.label)), error,
     h("div", { class: "bar" }, h("button", { class: "main" }, "Run")), answer));
 }

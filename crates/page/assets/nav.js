@@ -1,10 +1,10 @@
-// The tree of menus, and the search over menus, properties and commands.
+// Menu tree, and search over menus, properties and commands.
 import { fill, h } from "./dom.js";
 
-/** What administrators open most. */
+/** Menus that administrators use most, in order. */
 const FIRST = ["interface", "ip", "ipv6", "routing", "queue", "system", "tool", "log", "file", "user", "certificate", "radius"];
 
-/** Draws the tree into an element. */
+/** Draws the menu tree into an element. */
 export function navigation(nav, world, places) {
   const tree = new Map();
   for (const path of world.menus.keys()) {
@@ -21,7 +21,7 @@ export function navigation(nav, world, places) {
   const part = (wanted) => new Map(wanted.map((name) => [name, tree.get(name)]));
   fill(nav, h("a", { href: "#/" }, "Dashboard"),
     places.map(([place, title]) => h("a", { href: "#" + place }, title)), h("hr"), branches(part(used), ""),
-    idle.length > 0 && h("details", {}, h("summary", { class: "faint" }, "kept, without effect"), h("div", {}, branches(part(idle), ""))));
+    idle.length > 0 && h("details", {}, h("summary", { class: "faint" }, "stored without effect"), h("div", {}, branches(part(idle), ""))));
 
   function isUsed(name) {
     return [...world.menus.values()].some((menu) => !menu.idle && menu.shape !== "folder"
@@ -34,14 +34,14 @@ export function navigation(nav, world, places) {
       const menu = world.menus.get(path);
       const own = menu && (menu.shape !== "folder" || menu.commands.length > 0);
       const link = (text) => h("a", { href: "#" + path, class: menu.idle ? "idle" : undefined,
-        title: menu.idle ? `${menu.help} (no effect here yet)` : menu.help }, text);
+        title: menu.idle ? `${menu.help} (no effect yet)` : menu.help }, text);
       if (!under.size) return own ? link(name) : null;
       return h("details", {}, h("summary", {}, name), h("div", {}, own && link(`${name} …`), branches(under, path)));
     });
   }
 }
 
-/** The field that finds everything. Ctrl+K or / leads there. */
+/** Creates the search field; Ctrl+K or / moves the focus to it. */
 export function search(world) {
   const list = h("ul", { id: "found", "aria-label": "Found" });
   const field = h("input", { id: "search", type: "search", placeholder: "Find a menu, property or command (Ctrl+K)",
@@ -79,7 +79,7 @@ export function search(world) {
   return box;
 }
 
-/** What has all words, menus first. */
+/** Returns the menus, properties and commands that contain all words, menus first. */
 function matches(world, words) {
   const all = (text) => words.every((word) => text.includes(word));
   const menus = [], rest = [];

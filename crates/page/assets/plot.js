@@ -3,7 +3,7 @@ import { h, rate } from "./dom.js";
 
 const POINTS = 120;
 
-/** A plot. `push` takes the next values, of received and transmitted bits a second. */
+/** Creates a plot. `push` adds the next values: received and transmitted bits per second. */
 export function plot(name) {
   const canvas = h("canvas", { role: "img", "aria-label": `Traffic of ${name}` });
   const series = [[], []];

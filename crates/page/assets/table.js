@@ -1,16 +1,16 @@
-// A menu: its rows as a live table, its settings as a form, its commands as buttons.
+// Menu page: rows as a live table, settings as a form, commands as buttons.
 import * as api from "./api.js";
 import { fill, h, whileShown } from "./dom.js";
 import { commandForm, itemForm } from "./form.js";
 
-/** Rows that are drawn at most: a filter finds the others. */
+/** Maximum number of rows drawn; the filter searches all rows. */
 const DRAWN = 500;
 const EVERY = 1500;
 
 /** Shows a menu, or one of its items. */
 export function menuPage(main, world, menu, id, given) {
   const title = h("div", {}, h("h1", {}, menu.path),
-    h("p", { class: "faint" }, menu.help, menu.idle && " This menu is kept and has no effect here yet."));
+    h("p", { class: "faint" }, menu.help, menu.idle && " The settings are stored but have no effect yet."));
   const body = h("div");
   fill(main, title, body);
   if (menu.shape === "folder") return commands(body, world, menu, () => []);
@@ -54,11 +54,11 @@ function columnsOf(menu) {
   return named.filter((name) => name !== "comment");
 }
 
-/** The columns that are drawn: of those that nobody chose, the ones in which a row has something. */
+/** Returns the columns to draw: the user's choice, or the default columns that have a value in some row. */
 function drawn(state, rows) {
   if (state.choice || !rows.length) return state.columns;
   const used = state.columns.filter((name, at) => at === 0 || rows.some((row) => row[name]));
-  // What keeps a connection off FastTrack is what one looks for there.
+  // The reason of the slow path is what users look for in connections.
   const why = "slow-path-reason";
   return rows.some((row) => row[why]) ? [used[0], why, ...used.slice(1).filter((name) => name !== why)] : used;
 }
@@ -149,7 +149,7 @@ function rows(body, world, menu) {
     });
     const ordered = changes && menu.shape === "ordered";
     const own = h("tr", { class: kind.join(" "), data: { row: id }, draggable: ordered ? "true" : undefined, on: ordered ? drags(id) : {} },
-      h("td", {}, (changes || moves.length > 0) && h("input", { type: "checkbox", "aria-label": "Choose " + (row[menu.key] ?? id), data: { id: "c" + id },
+      h("td", {}, (changes || moves.length > 0) && h("input", { type: "checkbox", "aria-label": "Select " + (row[menu.key] ?? id), data: { id: "c" + id },
         ...(state.chosen.has(id) ? { checked: true } : {}), on: { change: toggle } })),
       h("td", {}, ordered && h("span", { class: "handle", "aria-hidden": "true" }, "⠿ "), flags), cells);
     return row.comment ? [h("tr", { class: "comment " + kind.join(" ") }, h("td", { colspan: wide }, ";;; " + row.comment)), own] : own;
@@ -171,7 +171,7 @@ function rows(body, world, menu) {
   whileShown(table, EVERY, () => load().catch((refused) => { error.textContent = refused.message; }));
 }
 
-/** Buttons that move files between the router and who looks at it. */
+/** Creates buttons for uploading and downloading files. */
 function transfers({ may, button, chosen, load, error }) {
   const attempt = async (job) => {
     error.textContent = "";
@@ -212,12 +212,12 @@ function chooser(menu, state, draw) {
   return h("details", {}, h("summary", {}, "Columns"), h("div", { class: "fields" }, menu.properties.map((property) => box(property.name))));
 }
 
-/** Leads to the packet walk of a connection. */
+/** Creates a link to the packet walk of a connection. */
 function wayOf(row) {
-  return h("a", { href: "#walk?" + asked(row), "aria-label": "See its way" }, "see its way");
+  return h("a", { href: "#walk?" + asked(row), "aria-label": "Show the path" }, "show path");
 }
 
-/** The packet of a connection, as the packet walk is asked. */
+/** Returns the query of the packet walk for a connection. */
 function asked(row) {
   const part = (text) => /^\[?(.*?)\]?:(\d+)$/.exec(text)?.slice(1) ?? [text, ""];
   const [src, sport] = part(row["src-address"] || ""), [dst, dport] = part(row["dst-address"] || "");

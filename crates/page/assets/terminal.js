@@ -1,4 +1,4 @@
-// A line of the console and what it answers.
+// Terminal: runs console commands and shows their output.
 import * as api from "./api.js";
 import { fill, h } from "./dom.js";
 

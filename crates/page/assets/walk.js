@@ -1,10 +1,10 @@
-// The packet walk: a packet that one describes, and its way through the router, rule by rule.
+// Packet walk: traces a described packet through the router, rule by rule.
 import * as api from "./api.js";
 import { fill, h } from "./dom.js";
 
-const FIELDS = [["in-interface", "Comes in by"], ["src-address", "From"], ["src-port", "From port"], ["dst-address", "To"],
-  ["dst-port", "To port"], ["protocol", "Protocol"], ["connection-state", "State of its connection"],
-  ["dst-mac-address", "To hardware address"], ["ipsec", "Came out of IPsec"]];
+const FIELDS = [["in-interface", "Ingress interface"], ["src-address", "Source address"], ["src-port", "Source port"], ["dst-address", "Destination address"],
+  ["dst-port", "Destination port"], ["protocol", "Protocol"], ["connection-state", "Connection state"],
+  ["dst-mac-address", "Destination MAC address"], ["ipsec", "Decrypted by IPsec"]];
 const PORTS = ["tcp", "udp", "sctp", "dccp", "udp-lite"];
 
 export async function walk(main, world, given) {
@@ -26,10 +26,10 @@ export async function walk(main, world, given) {
     } catch (refused) { fill(way); error.textContent = refused.message; }
   };
   fill(main, h("h1", {}, "Packet walk"),
-    h("p", { class: "faint" }, "Describe a packet, and see its way through this router. Nothing is sent or counted."),
+    h("p", { class: "faint" }, "Describe a packet and see its path through the router. Nothing is sent or counted."),
     h("form", { class: "card", id: "walk-form", on: { submit: ask } }, h("div", { class: "fields" },
       FIELDS.map(([name, title]) => h("label", {}, h("span", {}, title), inputs.get(name)))),
-      h("div", { class: "bar" }, h("button", { class: "main", id: "walk-ask" }, "Show its way"))), error, way);
+      h("div", { class: "bar" }, h("button", { class: "main", id: "walk-ask" }, "Show the path"))), error, way);
   if ([...given.keys()].length) ask();
 }
 
@@ -40,16 +40,16 @@ function input(name, interfaces) {
   }
   if (name === "connection-state") {
     return h("select", { id: "walk-" + name }, ["", "new", "established", "related", "invalid", "untracked"].map((word) =>
-      h("option", { value: word }, word || "as the router knows it")));
+      h("option", { value: word }, word || "as tracked")));
   }
   if (name === "ipsec") {
     return h("select", { id: "walk-" + name }, ["", "yes"].map((word) => h("option", { value: word }, word || "no")));
   }
   return h("input", { id: "walk-" + name, spellcheck: "false", required: ["src-address", "dst-address"].includes(name),
-    placeholder: { protocol: "tcp", "src-port": "40000", "dst-mac-address": "its gateway's" }[name] ?? "" });
+    placeholder: { protocol: "tcp", "src-port": "40000", "dst-mac-address": "MAC address of the router" }[name] ?? "" });
 }
 
-/** The interface by which the router reaches who sends: what comes from there comes in by it. */
+/** Returns the interface of the route to the sender, which is the probable ingress interface. */
 async function comesBy(address) {
   const said = await api.run("/ip/route/check", { "dst-ip": address, once: "" }).catch(() => []);
   const gateway = said[0]?.["immediate-gw"] ?? "";
@@ -68,7 +68,7 @@ function draw(way, steps) {
 }
 
 function title(stage) {
-  return { frame: "How its frame is addressed", path: "Which path it takes, and why", verdict: "What becomes of it" }[stage] ?? stage;
+  return { frame: "Frame", path: "Path and reason", verdict: "Verdict" }[stage] ?? stage;
 }
 
 function kind(stage, steps) {
@@ -78,7 +78,7 @@ function kind(stage, steps) {
   return ["sent", "delivered"].includes(step.verdict) ? "end-good" : "end-bad";
 }
 
-/** The lines of a stage; rules that were not met stand together behind a line that opens. */
+/** Returns the lines of a stage; consecutive rules without a match are collapsed into one line. */
 function lines(steps) {
   const shown = [];
   let missed = [];

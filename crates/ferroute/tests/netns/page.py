@@ -86,7 +86,7 @@ def session_begins():
 
 def dashboard():
     log_in("admin", "wrong")
-    until("a wrong password is refused", lambda: "not known" in js("return document.querySelector('[role=alert]').textContent"))
+    until("a wrong password is refused", lambda: "Invalid" in js("return document.querySelector('[role=alert]').textContent"))
     log_in("admin", PASSWORD)
     find("#plots section canvas")
     points = lambda: int(js("return document.querySelector('#plots canvas').dataset.points ?? 0"))
