@@ -93,24 +93,28 @@ impl PuntReason {
     /// Returns the explanation in traces.
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::Service { .. } => "a service of this router takes it",
-            Self::Local => "it is for this router",
-            Self::Unresolved(_) => "the link address of the next hop is not known yet",
-            Self::TtlExceeded => "its lifetime (TTL, hop limit) is over",
-            Self::TooBig(_) => "it is too long for the next link, and not to be fragmented",
-            Self::NoRoute => "there is no route to its destination",
-            Self::Unreachable => "its route is of type unreachable",
-            Self::Prohibit => "its route is of type prohibit",
-            Self::Redirect(_) => "its sender can be told a shorter way",
-            Self::BeyondScope => "one of its addresses is not valid beyond its link",
-            Self::ParameterProblem(_) => "an option in its header is wrong",
-            Self::UnknownOption(_) => "an option in its header is not known",
-            Self::Rejected(_) => "a rule rejects it",
-            Self::Tarpit => "a rule holds its connection (tarpit)",
-            Self::RuleEvent(_) => "a rule has it logged or copied",
-            Self::Unprotected(_) => "a policy of IPsec protects it, and there are no keys yet",
-            Self::Keyless(_) => "there is no session with its WireGuard peer yet",
-            Self::OwnSource => "its source is an address of the bridge that it came to",
+            Self::Service { .. } => "the packet is for a service of this router",
+            Self::Local => "the packet is addressed to this router",
+            Self::Unresolved(_) => "the MAC address of the next hop is not known yet",
+            Self::TtlExceeded => "the TTL or hop limit is exhausted",
+            Self::TooBig(_) => {
+                "the packet exceeds the MTU of the egress link and must not be fragmented"
+            }
+            Self::NoRoute => "there is no route to the destination",
+            Self::Unreachable => "the route has type unreachable",
+            Self::Prohibit => "the route has type prohibit",
+            Self::Redirect(_) => "the sender should use a better router (redirect)",
+            Self::BeyondScope => "a link-local address is not valid beyond its link",
+            Self::ParameterProblem(_) => "a header option is malformed",
+            Self::UnknownOption(_) => "a header option is unknown",
+            Self::Rejected(_) => "a rule rejects the packet",
+            Self::Tarpit => "a rule holds the connection (tarpit)",
+            Self::RuleEvent(_) => "a rule logs or copies the packet",
+            Self::Unprotected(_) => {
+                "an IPsec policy protects the packet, and there are no keys yet"
+            }
+            Self::Keyless(_) => "there is no session with the WireGuard peer yet",
+            Self::OwnSource => "the source MAC address is an address of the bridge itself",
         }
     }
 }

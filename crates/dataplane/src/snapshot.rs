@@ -205,10 +205,10 @@ impl SlowReason {
         match self {
             Self::NotAllowed => "allow-fast-path=no",
             Self::RoutingRules => "/routing/rule has enabled rules",
-            Self::ReversePathFilter => "rp-filter checks the way back to the source",
+            Self::ReversePathFilter => "rp-filter checks the route back to the source",
             Self::FirewallRules => "the firewall has rules",
-            Self::ConnectionTracking => "connections are tracked",
-            Self::Queues => "there are simple queues, or a queue tree of global",
+            Self::ConnectionTracking => "connection tracking is on",
+            Self::Queues => "there are simple queues or queue trees with parent global",
             Self::IpsecPolicies => "/ip/ipsec/policy has enabled policies",
         }
     }

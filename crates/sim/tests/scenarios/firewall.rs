@@ -278,7 +278,7 @@ fn a_trace_follows_rules_and_changes_nothing() {
     );
     let other = trace(&mut world, 81);
     assert!(other.contains("not matched: dst-port=80"), "{other}");
-    assert!(other.contains("a rule rejects it"), "{other}");
+    assert!(other.contains("a rule rejects the packet"), "{other}");
 
     let counted =
         ":put ([/ip firewall filter get 0 packets] + [/ip firewall filter get 2 packets])";
