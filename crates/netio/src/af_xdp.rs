@@ -122,8 +122,8 @@ impl fmt::Display for XdpRefusal {
         match self {
             Self::Jumbo { mtu, most } => write!(
                 f,
-                "MTU {mtu} is more than the {most} bytes that one chunk holds, and longer frames are not \
-                 supported here"
+                "MTU {mtu} exceeds the {most} bytes of one chunk; frames in several chunks are not supported \
+                 here"
             ),
             Self::Queues(channels) => write!(
                 f,

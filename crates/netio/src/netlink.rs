@@ -123,7 +123,7 @@ impl Iterator for Messages<'_> {
         // A header has 16 bytes; messages are padded to 4 bytes.
         let (Some(bytes), true) = (self.0.get(..length), length >= 16) else {
             self.0 = &[];
-            return Some(Err(io::Error::other("a netlink message that is cut")));
+            return Some(Err(io::Error::other("truncated netlink message")));
         };
         self.0 = self.0.get(length.next_multiple_of(4)..).unwrap_or(&[]);
         Some(NetlinkMessage::deserialize(bytes).map_err(io::Error::other))

@@ -113,48 +113,47 @@ impl fmt::Display for OpenError {
             Self::NoDevice(device) => write!(f, "no device {device}"),
             Self::DefaultRoute(device) => write!(
                 f,
-                "{device} carries this machine's default route; --take takes it all the same"
+                "{device} carries this machine's default route; --take takes it over anyway"
             ),
             Self::Port(device, master) => write!(
                 f,
-                "{device} is a port of {master}; --take takes it all the same"
+                "{device} is a port of {master}; --take takes it over anyway"
             ),
             Self::Held(device, DeviceOwner::By(process, name)) => {
-                write!(f, "another router has {device}: process {process}")?;
+                write!(f, "another router uses {device}: process {process}")?;
                 name.as_ref().map_or(Ok(()), |name| write!(f, " ({name})"))
             }
             Self::Held(device, DeviceOwner::Elsewhere) => write!(
                 f,
-                "another router has {device}: a process of another process namespace, such as a container's"
+                "another router uses {device}: a process in another PID namespace, such as a container"
             ),
             Self::Held(device, DeviceOwner::Program) => write!(
                 f,
-                "another program has the frames of {device}, by XDP; --take takes it all the same"
+                "another program receives the frames of {device} by XDP; --take takes the device over anyway"
             ),
             Self::Held(device, DeviceOwner::Left(file)) => {
-                write!(
-                    f,
-                    "a router that was killed had {device} and has not given it back; "
-                )?;
+                write!(f, "a killed router did not restore {device}; ")?;
                 match file {
                     Some(file) => write!(
                         f,
-                        "start once with the state folder that has {}, where it is written what was on {device}",
+                        "start once with the state folder that contains {}, the saved settings of {device}",
                         file.display()
                     ),
                     None => write!(
                         f,
-                        "start once with the state folder of that router, where it is written what was on {device}"
+                        "start once with the state folder of that router, which contains the saved settings of {device}"
                     ),
                 }?;
-                f.write_str("; --take takes it all the same, and that is lost")
+                f.write_str(
+                    "; --take takes the device over anyway, and the saved settings are lost",
+                )
             }
             Self::Loopback(device) => write!(
                 f,
-                "{device} is this machine's way to itself, and leads nowhere"
+                "{device} is this machine's loopback device, which has no peers"
             ),
             Self::Driver(reason) => f.write_str(reason),
-            Self::Takeover(error) => write!(f, "taking the device over: {}", explain(error)),
+            Self::Takeover(error) => write!(f, "takeover of the device: {}", explain(error)),
             Self::System(error) => error.fmt(f),
         }
     }
@@ -279,8 +278,8 @@ fn open_device(
         None => {}
         Some(DeviceOwner::Program) if request.take => {}
         Some(DeviceOwner::Left(_)) if request.take => tracing::warn!(
-            "{device}: taken from a router that was killed; its addresses, routes and IPv6 of before that are not \
-             known here and will not come back"
+            "{device}: taken over from a killed router; its former addresses, routes and IPv6 settings are not \
+             known here and will not be restored"
         ),
         Some(held) => return Err(OpenError::Held(device.to_owned(), held)),
     }
@@ -407,7 +406,7 @@ fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
 pub fn explain_mtu(link: &Link, mtu: Option<u32>, error: &io::Error) -> String {
     match link.mtu_max {
         Some(most) if mtu > Some(most) => {
-            format!("{} takes no MTU of more than {most} bytes", link.name)
+            format!("{}: the maximum MTU is {most} bytes", link.name)
         }
         _ => format!("{}: {}", link.name, explain(error)),
     }
@@ -417,7 +416,7 @@ pub fn explain_mtu(link: &Link, mtu: Option<u32>, error: &io::Error) -> String {
 fn explain(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
-            format!("{error}: this needs root, or a user and network namespace of one's own")
+            format!("{error}: this needs root, or a user namespace with its own network namespace")
         }
         Some(libc::EBUSY) => format!("{error}: another program uses it"),
         _ => error.to_string(),
@@ -439,7 +438,7 @@ fn open_tap(name: &str, request: &Request<'_>) -> Result<Opened, OpenError> {
     let refused = |error: io::Error| OpenError::Driver(format!("tap: {}", explain(&error)));
     let workers = request.workers.len();
     let ports = TapPort::open(name, Layer::Tap, workers).map_err(refused)?;
-    let single = "it was made with a single queue, which one worker has";
+    let single = "the device has a single queue, which one worker uses";
     let mut links = Links::open().map_err(OpenError::System)?;
     let link = links.find(name).map_err(OpenError::System)?;
     links.set_up(link.index, true).map_err(refused)?;

@@ -35,7 +35,7 @@ impl PcapPort {
         if let (Some(input), Some(output)) = (input, output)
             && is_same_file(input, output)
         {
-            return Err(io::Error::other("what is sent would overwrite the input"));
+            return Err(io::Error::other("the output file is the input file"));
         }
         let input = input.map(open_input).transpose()?;
         let output = match output {

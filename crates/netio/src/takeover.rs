@@ -98,7 +98,7 @@ impl Takeover {
         };
         if Guard::put_on(&mut netlink, self.link.index, &claim)? {
             tracing::warn!(
-                "{}: somebody else's filter is asked first: the kernel receives too what it accepts",
+                "{}: a filter of another program runs first; the kernel also receives the frames that it accepts",
                 self.link.name
             );
         }
@@ -153,7 +153,7 @@ impl Takeover {
 
     fn saved(&self) -> io::Result<Saved> {
         let saved = Saved::load(&self.state)?;
-        saved.ok_or_else(|| io::Error::other("the file with what was saved is gone"))
+        saved.ok_or_else(|| io::Error::other("the file with the saved settings is missing"))
     }
 
     /// Gives the device back with its saved settings; settings that others added since stay. Addresses and routes
@@ -177,7 +177,7 @@ impl Drop for Takeover {
     fn drop(&mut self) {
         // The file stays after a failure, and the next start tries again.
         if let Err(error) = self.release() {
-            tracing::warn!("{}: not given back: {error}", self.link.name);
+            tracing::warn!("{}: settings not restored: {error}", self.link.name);
         }
     }
 }
@@ -239,7 +239,7 @@ fn before(state: &Path, link: &Link) -> io::Result<Option<Saved>> {
     match Saved::load(state)? {
         None => Ok(None),
         Some(_) => Err(io::Error::other(format!(
-            "{} tells of another device, which somebody has",
+            "{} has the settings of another device, which is in use",
             state.display()
         ))),
     }

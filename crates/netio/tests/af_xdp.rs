@@ -93,8 +93,8 @@ fn an_mtu_beyond_what_can_be_put_together_is_refused_by_name() {
         assert!(matches!(refusal, XdpRefusal::Jumbo { mtu: 17_000, .. }));
         assert_eq!(
             refusal.to_string(),
-            "MTU 17000 is more than the 1770 bytes that one chunk holds, and longer frames are \
-             not supported here"
+            "MTU 17000 exceeds the 1770 bytes of one chunk; frames in several chunks are not supported \
+             here"
         );
     });
 }

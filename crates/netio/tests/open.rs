@@ -168,7 +168,7 @@ fn second_router(test: &str, driver: &str) {
         for spec in ["left", "packet:left", "xdp:left"] {
             let refused = try_open(spec, &pool, &state, take).expect_err("another has it");
             let refused = refused.to_string();
-            let said = format!("another router has left: process {process} (");
+            let said = format!("another router uses left: process {process} (");
             assert!(refused.starts_with(&said), "{refused}");
         }
     }
@@ -181,8 +181,8 @@ fn second_router(test: &str, driver: &str) {
     assert!(filters.contains("direct-action"), "{filters}");
     let file = written.0.join("left.taken");
     let said = format!(
-        "a router that was killed had left and has not given it back; start once with the state folder that has {}, \
-         where it is written what was on left; --take takes it all the same, and that is lost",
+        "a killed router did not restore left; start once with the state folder that contains {}, the saved settings \
+         of left; --take takes the device over anyway, and the saved settings are lost",
         file.display()
     );
     assert_eq!(refusal("left", &pool, &state), said);
@@ -199,7 +199,7 @@ fn a_port_of_a_bridge_is_not_taken_unasked() {
         ip("link set left master br0");
         let (pool, state) = (pool(), State::new());
 
-        let said = "left is a port of bridge br0; --take takes it all the same";
+        let said = "left is a port of bridge br0; --take takes it over anyway";
         assert_eq!(refusal("left", &pool, &state), said);
         assert!(!state.0.exists());
         drop(try_open("left", &pool, &state, true).expect("it was asked for"));
@@ -262,7 +262,7 @@ fn a_device_whose_frames_an_unknown_program_gets_first_is_not_taken_unasked() {
         let other = other.expect("permitted");
 
         let refused = refusal("packet:left", &pool, &state);
-        let said = "another program has the frames of left, by XDP; --take";
+        let said = "another program receives the frames of left by XDP; --take";
         assert!(refused.starts_with(said), "{refused}");
         assert!(!state.0.exists());
         drop(try_open("packet:left", &pool, &state, true).expect("it was asked for"));
@@ -283,7 +283,7 @@ fn router_apart(test: &str, driver: &str) {
 
     for take in [false, true] {
         let refused = try_open("packet:left", &pool, &state, take).expect_err("another has it");
-        let said = "another router has left: a process of another process namespace";
+        let said = "another router uses left: a process in another PID namespace";
         assert!(refused.to_string().starts_with(said), "{refused}");
     }
     let file = written.0.join("left.taken");
@@ -407,18 +407,18 @@ fn what_cannot_be_opened_is_refused_by_name_and_left_as_it_was() {
         assert_eq!(refusal("middle", &pool, &state), "no device middle");
         assert_eq!(
             refusal("packet:lo", &pool, &state),
-            "lo is this machine's way to itself, and leads nowhere"
+            "lo is this machine's loopback device, which has no peers"
         );
         assert_eq!(
             refusal("xdp:left", &pool, &state),
-            "xdp-generic: MTU 17000 is more than the 1770 bytes that one chunk holds, and longer \
-             frames are not supported here"
+            "xdp-generic: MTU 17000 exceeds the 1770 bytes of one chunk; frames in several chunks \
+             are not supported here"
         );
         assert!(run("ip", "addr show dev left").1.contains("192.0.2.1"));
         ip("route add default via 192.0.2.254");
         assert_eq!(
             refusal("left", &pool, &state),
-            "left carries this machine's default route; --take takes it all the same"
+            "left carries this machine's default route; --take takes it over anyway"
         );
         let taken = try_open("left", &pool, &state, true).expect("as asked");
         assert!(!run("ip", "route show").1.contains("default"));
@@ -433,7 +433,7 @@ fn what_cannot_be_opened_is_refused_by_name_and_left_as_it_was() {
         let other = State::of(0);
         assert_eq!(
             refusal("left", &pool, &other),
-            "left carries this machine's default route; --take takes it all the same"
+            "left carries this machine's default route; --take takes it over anyway"
         );
         ip("route del default");
         let ipv6 = "/proc/sys/net/ipv6/conf/left/disable_ipv6";
@@ -597,7 +597,7 @@ fn a_device_gets_the_mtu_that_is_asked_for_where_its_driver_does_that() {
         let refused = refused.expect("why not");
         assert!(refused.starts_with("xdp-generic: MTU 20000"), "{refused}");
         let (mtu, refused, _) = mtu_of("packet:left", 70_000);
-        let words = "left takes no MTU of more than 65535 bytes";
+        let words = "left: the maximum MTU is 65535 bytes";
         assert_eq!((mtu, refused.as_deref()), (1500, Some(words)));
     });
 }

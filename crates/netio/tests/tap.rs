@@ -191,7 +191,7 @@ fn a_device_that_another_has_or_of_another_kind_is_refused() {
         cable("left", "right", 1500);
         ip("tuntap add tun0 mode tun");
         for other in ["left", "tun0"] {
-            let said = "there is a device of this name, and it is no TAP device";
+            let said = "a device of this name exists and is not a TAP device";
             assert_eq!(refusal(other, 1).1, said);
         }
     });

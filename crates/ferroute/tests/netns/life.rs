@@ -263,14 +263,14 @@ fn a_second_router_cannot_take_the_devices_of_the_first() {
         };
         let ended = Router::try_start(&lab, &second).expect_err("the first has them");
 
-        let said = "another router has ether1: process ";
+        let said = "another router uses ether1: process ";
         assert!(ended.log.contains(said), "{}", ended.log);
         run(&lab, "client", PING);
     }
     first.kill();
     // With its own state folder, the second router does not know the saved settings of the devices.
     let ended = Router::try_start(&lab, &start).expect_err("the first has not given them back");
-    let said = "a router that was killed had ether1 and has not given it back; start once with";
+    let said = "a killed router did not restore ether1; start once with";
     assert!(ended.log.contains(said), "{}", ended.log);
     let told = Start {
         arguments: &["--take"],

@@ -39,7 +39,7 @@ impl Attachment {
         offload: Option<&XdpOffload>,
     ) -> Result<Self, XdpRefusal> {
         let sockets = bpf::create_map(bpf::XSKMAP, 4, queues)
-            .map_err(XdpRefusal::at("making the map of sockets"))?;
+            .map_err(XdpRefusal::at("creating the socket map"))?;
         let (program, offloaded) = load(&sockets, index, pieces, offload)
             .map_err(XdpRefusal::at("loading the XDP program"))?;
         let promiscuous =
@@ -129,7 +129,7 @@ fn load(
             match bpf::load(&program, pieces) {
                 Ok(program) => return Ok((program, Some(offloaded))),
                 Err(error) => {
-                    tracing::warn!("this kernel does not support offload by XDP: {error}")
+                    tracing::warn!("this kernel does not support XDP offload: {error}")
                 }
             }
             let Some(seat) = offloaded.seat.take() else {

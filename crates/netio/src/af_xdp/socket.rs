@@ -50,7 +50,7 @@ impl Rings {
         // Older kernels need several send calls instead.
         let _ = sys::set_option(&rings.socket, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &budget);
         let [options] = sys::option_u32::<1>(&rings.socket, SOL_XDP, libc::XDP_OPTIONS)
-            .map_err(XdpRefusal::at("asking for the mode"))?;
+            .map_err(XdpRefusal::at("querying the mode"))?;
         rings.zero_copy = options & libc::XDP_OPTIONS_ZEROCOPY != 0;
         Ok(rings)
     }

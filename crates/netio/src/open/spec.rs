@@ -78,12 +78,12 @@ impl fmt::Display for SpecError {
         match self {
             Self::Driver(name) => write!(
                 f,
-                "no driver {name}; there are xdp, xdp-native, xdp-generic, packet, tap and pcap"
+                "unknown driver {name}: expected xdp, xdp-native, xdp-generic, packet, tap or pcap"
             ),
-            Self::Device(name) => write!(f, "'{name}' cannot be a device's name"),
+            Self::Device(name) => write!(f, "'{name}' is not a valid device name"),
             Self::Made(name) => write!(
                 f,
-                "'{name}' cannot be the name of a device that is made: it is one of 1 to 15 bytes"
+                "'{name}' is not a valid name for a new device: expected 1 to 15 bytes"
             ),
             Self::Files => write!(
                 f,

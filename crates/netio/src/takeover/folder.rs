@@ -21,7 +21,7 @@ pub(crate) fn give_back_renamed(folder: &Path) {
             Ok(None) => {}
             Ok(Some(device)) => {
                 tracing::info!(
-                    "{device}: restored its settings, which a crash had left, under another name"
+                    "{device}: restored the settings saved under its former name before a crash"
                 );
             }
             Err(error) => tracing::warn!("{}: {error}", file.display()),

@@ -48,7 +48,7 @@ fn not_one(layer: Layer) -> io::Error {
         Layer::Tap => "TAP",
         Layer::Tun => "TUN",
     };
-    let message = format!("there is a device of this name, and it is no {kind} device");
+    let message = format!("a device of this name exists and is not a {kind} device");
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 

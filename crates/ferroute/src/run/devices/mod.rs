@@ -128,7 +128,7 @@ impl Devices {
                 control.set_switch(offload.switch());
                 self.offload = Some(offload);
             }
-            Err(error) => tracing::warn!("this kernel does not support offload by XDP: {error}"),
+            Err(error) => tracing::warn!("this kernel does not support XDP offload: {error}"),
         }
     }
 
