@@ -27,7 +27,7 @@ impl HostKey {
         if let Some(seed) = ed25519_seed(der) {
             return Ok(Self::ed25519(seed));
         }
-        let wrong = |_| "host keys are of RSA or Ed25519".to_owned();
+        let wrong = |_| "host keys must be RSA or Ed25519".to_owned();
         let key = rsa::RsaPrivateKey::from_pkcs8_der(der).map_err(wrong)?;
         let pair = RsaKeypair::try_from(key).map_err(|error| error.to_string())?;
         Self::checked(PrivateKey::from(pair))
@@ -40,9 +40,7 @@ impl HostKey {
     pub fn read(pem: &[u8], passphrase: &str) -> Result<Self, String> {
         let key = PrivateKey::from_openssh(pem).map_err(|error| error.to_string())?;
         let key = match key.is_encrypted() {
-            true => key
-                .decrypt(passphrase)
-                .map_err(|_| "the passphrase does not open it")?,
+            true => key.decrypt(passphrase).map_err(|_| "wrong passphrase")?,
             false => key,
         };
         Self::checked(key)
@@ -54,10 +52,8 @@ impl HostKey {
             KeypairData::Rsa(pair) if usize::try_from(pair.key_size()).unwrap_or(0) >= BITS => {
                 Ok(Self(key))
             }
-            KeypairData::Rsa(_) => Err(format!(
-                "a key of RSA with fewer than {BITS} bits is not safe"
-            )),
-            _ => Err("host keys are of RSA or Ed25519".to_owned()),
+            KeypairData::Rsa(_) => Err(format!("RSA keys must have at least {BITS} bits")),
+            _ => Err("host keys must be RSA or Ed25519".to_owned()),
         }
     }
 

@@ -14,7 +14,7 @@ pub(crate) fn read(body: &[u8], request: &mut Request) -> Result<(), String> {
     }
     let value: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let Value::Object(members) = value else {
-        return Err(String::from("an object is expected"));
+        return Err(String::from("expected an object"));
     };
     for (name, value) in members {
         if name != ".query" {
@@ -27,7 +27,7 @@ pub(crate) fn read(body: &[u8], request: &mut Request) -> Result<(), String> {
         };
         for word in words {
             let Value::String(word) = word else {
-                return Err(String::from(".query has what is no string"));
+                return Err(String::from(".query has an element that is not a string"));
             };
             request.query.push(word);
         }
@@ -42,13 +42,13 @@ fn text(name: &str, value: &Value) -> Result<String, String> {
         Value::Bool(value) => value.to_string(),
         // RouterOS: numbers have no fraction or exponent.
         Value::Number(number) if number.is_f64() => {
-            return Err(format!("{name} is a number that is not whole"));
+            return Err(format!("{name} is not an integer"));
         }
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.clone(),
         Value::Array(values) => {
             let texts = values.iter().map(|value| match value {
-                Value::Array(_) | Value::Object(_) => Err(format!("{name} is too deep")),
+                Value::Array(_) | Value::Object(_) => Err(format!("{name} is nested too deep")),
                 value => text(name, value),
             });
             texts.collect::<Result<Vec<_>, _>>()?.join(",")

@@ -98,18 +98,18 @@ fn describe_rows(menu: &'static Menu, paths: &mut Map<String, Value>) {
         "name": "id",
         "in": "path",
         "required": true,
-        "description": "The item's id, such as *1F, or its name",
+        "description": "Item id, such as *1F, or name",
         "schema": { "type": "string" },
     }]);
     let mut item = Map::from_iter([(String::from("parameters"), id)]);
-    let read = operation(menu, "Reads one", None, Some(one.clone()));
+    let read = operation(menu, "Reads an item", None, Some(one.clone()));
     item.insert(String::from("get"), read);
     if menu.is_configuration() || menu.shape == MenuShape::View {
-        let set = operation(menu, "Changes one", Some(&one), Some(one.clone()));
+        let set = operation(menu, "Changes an item", Some(&one), Some(one.clone()));
         item.insert(String::from("patch"), set);
     }
     if menu.takes("remove") {
-        let remove = operation(menu, "Removes one", None, None);
+        let remove = operation(menu, "Removes an item", None, None);
         item.insert(String::from("delete"), remove);
     }
     paths.insert(format!("{}/{{id}}", menu.path), Value::Object(item));
@@ -163,11 +163,11 @@ fn arguments(menu: &'static Menu, command: &str) -> BTreeMap<&'static str, Value
         taken.extend(settable().map(|property| (property.name, cell(property))));
     }
     if command == "print" {
-        taken.insert(".proplist", text("The properties that are wanted"));
+        taken.insert(".proplist", text("Properties to return"));
         let words = json!({ "type": "array", "items": { "type": "string" } });
         taken.insert(".query", words);
     } else if menu.has_rows() && !matches!(command, "add" | "export") {
-        taken.insert(".id", text("The items, by id or name"));
+        taken.insert(".id", text("Items, by id or name"));
     }
     taken
 }
@@ -184,7 +184,7 @@ fn row(menu: &'static Menu) -> Value {
         );
     }
     if menu.has_rows() {
-        let id = json!({ "type": "string", "description": "The item's id", "readOnly": true });
+        let id = json!({ "type": "string", "description": "Item id", "readOnly": true });
         cells.insert(".id", id);
     }
     json!({ "type": "object", "description": menu.help, "properties": cells })
@@ -235,9 +235,9 @@ fn error() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "error": { "type": "integer", "description": "The status" },
-            "message": { "type": "string", "description": "What the status means" },
-            "detail": { "type": "string", "description": "The router's own words" },
+            "error": { "type": "integer", "description": "HTTP status code" },
+            "message": { "type": "string", "description": "Meaning of the status" },
+            "detail": { "type": "string", "description": "Message of the router" },
         },
     })
 }

@@ -31,7 +31,7 @@ fn bucket(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let mut rows = vec![
         row("bucket holds", format!("{:.0} bytes", holds / 8.0)),
         row("first second", as_rate((limit + holds).min(link))),
-        row("each later one", as_rate(limit.min(link))),
+        row("each later second", as_rate(limit.min(link))),
     ];
     if link > limit {
         let empty = holds / (link - limit);
@@ -52,10 +52,10 @@ fn bucket(given: &ArgumentValues<'_>) -> Result<Rows, String> {
         let lasts = threshold * time / burst;
         rows.push(row("longest burst", as_span(lasts)));
         rows.push(row(
-            "it carries",
+            "bytes of the longest burst",
             format!("{:.0} bytes", burst * lasts / 8.0),
         ));
-        rows.push(row("whole again after rest of", as_span(time)));
+        rows.push(row("refilled after idle time of", as_span(time)));
     }
     Ok(rows)
 }

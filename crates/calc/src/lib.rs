@@ -74,7 +74,7 @@ pub fn named(name: &str) -> Result<&'static Calculator, String> {
     let found = CALCULATORS.iter().find(|own| own.name == name);
     found.ok_or_else(|| {
         let names: Vec<_> = CALCULATORS.iter().map(|own| own.name).collect();
-        format!("no calculator {name}: there are {}", names.join(", "))
+        format!("no calculator {name}: expected {}", names.join(", "))
     })
 }
 
@@ -83,7 +83,7 @@ pub fn named(name: &str) -> Result<&'static Calculator, String> {
 /// # Errors Unknown calculator, or an error of [`Calculator::run`].
 pub fn calculate<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Result<Rows, String> {
     let pairs = words.map(|word| {
-        let wrong = || format!("{word}: name=value is expected");
+        let wrong = || format!("{word}: expected name=value");
         word.split_once('=').ok_or_else(wrong)
     });
     let pairs: Result<Vec<_>, String> = pairs.collect();

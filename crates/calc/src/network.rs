@@ -7,11 +7,7 @@ use crate::{ArgumentValues, Calculator, Rows, argument, row};
 pub(crate) const NETWORK: Calculator = Calculator {
     name: "network",
     help: "Network of an address with a prefix length",
-    arguments: &[argument(
-        "address",
-        "with the length of the prefix",
-        "192.168.88.1/24",
-    )],
+    arguments: &[argument("address", "with prefix length", "192.168.88.1/24")],
     run: network,
 };
 
@@ -25,8 +21,7 @@ fn network(given: &ArgumentValues<'_>) -> Result<Rows, String> {
 
 fn prefix(text: &str) -> Result<(IpAddr, u32), String> {
     let wrong = || {
-        "an address with a prefix's length is expected, such as 10.0.0.1/24 or 2001:db8::1/64"
-            .to_owned()
+        "expected an address with prefix length, such as 10.0.0.1/24 or 2001:db8::1/64".to_owned()
     };
     let (address, length) = text.split_once('/').ok_or_else(wrong)?;
     let address: IpAddr = address.parse().map_err(|_| wrong())?;

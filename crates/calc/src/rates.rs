@@ -19,7 +19,7 @@ pub(crate) const RATES: Calculator = Calculator {
     help: "Rates of a link on layers 1, 2 and 3, by the length of its frames",
     arguments: &[
         argument("frame", "length of a frame with FCS, in bytes", "64"),
-        argument("speed", "of the link, in bits a second", "1G"),
+        argument("speed", "speed of the link, in bits per second", "1G"),
     ],
     run: rates,
 };
@@ -27,9 +27,7 @@ pub(crate) const RATES: Calculator = Calculator {
 fn rates(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let (frame, speed) = (given.read("frame", length)?, given.read("speed", rate)?);
     if frame < SHORTEST {
-        return Err(format!(
-            "frame={frame}: a frame has {SHORTEST} bytes or more"
-        ));
+        return Err(format!("frame={frame}: expected {SHORTEST} bytes or more"));
     }
     let frame = f64::from(frame);
     let packets = speed / 8.0 / (frame + WIRE);
@@ -51,7 +49,7 @@ pub(crate) const CAPACITY: Calculator = Calculator {
     help: "Maximum throughput of a router whose ports all send and receive at full speed",
     arguments: &[argument(
         "ports",
-        "speeds of the ports with their number, such as 10x1G,1x10G",
+        "number and speed of the ports, such as 10x1G,1x10G",
         "5x1G",
     )],
     run: capacity,
@@ -63,7 +61,7 @@ fn capacity(given: &ArgumentValues<'_>) -> Result<Rows, String> {
         row("throughput", format!("{} leave it", as_rate(speed))),
         row(
             "capacity",
-            format!("{}, both ways counted", as_rate(2.0 * speed)),
+            format!("{}, counting both directions", as_rate(2.0 * speed)),
         ),
     ];
     for frame in [64.0, 512.0, 1_518.0] {
@@ -87,7 +85,7 @@ fn capacity(given: &ArgumentValues<'_>) -> Result<Rows, String> {
 
 /// Parses `10x1G,1x10G` to the sum of all speeds.
 fn ports(text: &str) -> Result<f64, String> {
-    let wrong = || "numbers and speeds are expected, such as 10x1G,1x10G".to_owned();
+    let wrong = || "expected numbers and speeds, such as 10x1G,1x10G".to_owned();
     let parts = text.split(',').map(|part| {
         let (count, speed) = part.split_once('x').unwrap_or(("1", part));
         let count: u16 = count.parse().map_err(|_| wrong())?;

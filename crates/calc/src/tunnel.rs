@@ -22,11 +22,11 @@ pub(crate) const TUNNEL: Calculator = Calculator {
     arguments: &[
         argument(
             "layers",
-            "from the inside out: eoip, eoipv6, gre, gre6, ipip, ipipv6, 6to4, vxlan, pppoe, l2tp, pptp, wireguard, \
-             wireguard6, esp-tunnel, esp-transport, each of esp with :CIPHER:HASH and perhaps :nat-t",
+            "tunnels from the inside out: eoip, eoipv6, gre, gre6, ipip, ipipv6, 6to4, vxlan, pppoe, l2tp, pptp, wireguard, \
+             wireguard6, esp-tunnel, esp-transport, esp with :CIPHER:HASH and optional :nat-t",
             "eoip,esp-transport:aes-cbc-128:sha1",
         ),
-        argument("mtu", "of the outermost link, in bytes", "1500"),
+        argument("mtu", "MTU of the outermost link, in bytes", "1500"),
     ],
     run: tunnel,
 };
@@ -72,7 +72,7 @@ fn tunnel(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let mut left = mtu;
     for (name, layer) in layers.iter().rev() {
         let inside = layer.inside(left).filter(|left| *left >= 28);
-        left = inside.ok_or_else(|| format!("mtu={mtu}: nothing is left inside {name}"))?;
+        left = inside.ok_or_else(|| format!("mtu={mtu}: too small for {name}"))?;
     }
     let mut rows = vec![
         row("MTU inside", left.to_string()),
@@ -101,7 +101,7 @@ fn layers(text: &str) -> Result<Vec<(String, Layer)>, String> {
     let all = all?;
     match all.len() <= DEPTH {
         true => Ok(all),
-        false => Err(format!("{DEPTH} tunnels in each other at most")),
+        false => Err(format!("at most {DEPTH} nested tunnels")),
     }
 }
 
@@ -139,7 +139,7 @@ fn layer(text: &str) -> Result<Layer, String> {
         },
         "sstp" | "ovpn" => {
             return Err(format!(
-                "{name} is a stream: what a packet costs depends on its records"
+                "{name} is a stream: its overhead per packet depends on the records"
             ));
         }
         _ => {
@@ -177,7 +177,7 @@ fn esp(tunnel: bool, parts: &[&str]) -> Result<Layer, String> {
             }
         }
     }
-    let check = check.ok_or_else(|| "a hash is expected, such as sha1 or sha256".to_owned())?;
+    let check = check.ok_or_else(|| "expected a hash, such as sha1 or sha256".to_owned())?;
     if aead
         && parts
             .iter()
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn what_is_no_tunnel_is_said() {
         assert!(inside("tunnel").contains("no tunnel `tunnel`: eoip"));
-        assert!(inside("esp-tunnel:aes-cbc-128").contains("a hash is expected"));
+        assert!(inside("esp-tunnel:aes-cbc-128").contains("expected a hash"));
         assert!(inside("esp-tunnel:aes-gcm-128:sha1").contains("needs no hash"));
         assert!(inside("gre,gre,gre,gre,gre,gre,gre").contains("at most"));
         assert!(inside("sstp").contains("a stream"));

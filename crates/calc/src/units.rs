@@ -2,7 +2,7 @@
 
 /// Parses bits per second: `700M`, `1G`, `64k`, `1500000`.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
-    const WANTED: &str = "bits a second are expected, such as 64k, 700M or 1G";
+    const WANTED: &str = "expected bits per second, such as 64k, 700M or 1G";
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let factor = match text.get(digits.len()..).unwrap_or_default() {
         "" => 1.0,
@@ -17,7 +17,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 
 /// Parses a duration to seconds: `60ms`, `1s`, `250us`; a bare number is seconds.
 pub(crate) fn span(text: &str) -> Result<f64, String> {
-    const WANTED: &str = "a time is expected, such as 250us, 60ms or 1s";
+    const WANTED: &str = "expected a time, such as 250us, 60ms or 1s";
     for (unit, factor) in [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)] {
         if let Some(number) = text.strip_suffix(unit) {
             return positive(number, WANTED).map(|number| number * factor);
@@ -28,7 +28,7 @@ pub(crate) fn span(text: &str) -> Result<f64, String> {
 
 /// Parses a number of bytes: `65535`, `64KiB`, `4MiB`.
 pub(crate) fn bytes(text: &str) -> Result<f64, String> {
-    const WANTED: &str = "bytes are expected, such as 65535, 64KiB or 4MiB";
+    const WANTED: &str = "expected bytes, such as 65535, 64KiB or 4MiB";
     for (unit, factor) in [
         ("KiB", 1_024.0),
         ("MiB", 1_048_576.0),
@@ -43,12 +43,12 @@ pub(crate) fn bytes(text: &str) -> Result<f64, String> {
 
 /// Parses a non-negative number.
 pub(crate) fn number(text: &str) -> Result<f64, String> {
-    positive(text, "a number is expected")
+    positive(text, "expected a number")
 }
 
 /// Parses the length of a frame or packet in bytes.
 pub(crate) fn length(text: &str) -> Result<u32, String> {
-    let wrong = "bytes are expected, 28 to 65535";
+    let wrong = "expected 28 to 65535 bytes";
     let length = text.parse().map_err(|_| wrong.to_owned())?;
     (28..=65_535)
         .contains(&length)

@@ -8,7 +8,7 @@ pub(crate) const WINDOW: Calculator = Calculator {
     help: "Throughput of a TCP connection by its window and round-trip time, and the window for a given rate",
     arguments: &[
         argument("rtt", "round-trip time", "60ms"),
-        argument("window", "the window in bytes, with its scaling", "65535"),
+        argument("window", "window in bytes, after scaling", "65535"),
         argument("rate", "target rate, in bits a second", "1G"),
         argument("loss", "packet loss, in percent", "0"),
         argument("mss", "bytes of data in a segment", "1460"),
@@ -21,10 +21,10 @@ fn window(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let (wanted, loss) = (given.read("rate", rate)?, given.read("loss", number)?);
     let mss = given.read("mss", number)?;
     if rtt == 0.0 {
-        return Err("rtt=0: a time is expected that is not 0".to_owned());
+        return Err("rtt=0: expected a time greater than 0".to_owned());
     }
     if loss >= 100.0 {
-        return Err(format!("loss={loss}: less than 100 percent are expected"));
+        return Err(format!("loss={loss}: expected less than 100 percent"));
     }
     let (carries, needs) = (size * 8.0 / rtt, wanted * rtt / 8.0);
     let mut rows = vec![
@@ -38,7 +38,7 @@ fn window(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     if loss > 0.0 {
         // Mathis, Semke, Mahdavi, Ott: "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997.
         let most = mss * 8.0 / rtt * (1.5 / (loss / 100.0)).sqrt();
-        rows.push(row("Reno with that loss", as_rate(most.min(carries))));
+        rows.push(row("Reno with this loss", as_rate(most.min(carries))));
     }
     Ok(rows)
 }

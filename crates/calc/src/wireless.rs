@@ -15,7 +15,11 @@ pub(crate) const WIRELESS: Calculator = Calculator {
             "9",
         ),
         argument("streams", "spatial streams of ac, 1 to 8", "2"),
-        argument("width", "of the channel in MHz: 20, 40, 80 or 160", "80"),
+        argument(
+            "width",
+            "width of the channel in MHz: 20, 40, 80 or 160",
+            "80",
+        ),
         argument("guard", "interval: short or long", "short"),
     ],
     run: wireless,
@@ -32,14 +36,14 @@ const AD: [f64; 12] = [
 fn wireless(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let mcs = given.read("mcs", |text| {
         text.parse::<usize>()
-            .map_err(|_| "a number is expected".to_owned())
+            .map_err(|_| "expected a number".to_owned())
     })?;
     let streams = given.read("streams", streams)?;
     let carriers = given.read("width", carriers)?;
     let symbol = given.read("guard", |text| match text {
         "short" => Ok(3.6e-6),
         "long" => Ok(4.0e-6),
-        _ => Err("short or long is expected".to_owned()),
+        _ => Err("expected short or long".to_owned()),
     })?;
     let rate = match given.text("standard") {
         "n" if mcs > 31 => return Err(format!("mcs={mcs}: 802.11n has 0 to 31")),
@@ -53,7 +57,7 @@ fn wireless(given: &ArgumentValues<'_>) -> Result<Rows, String> {
             let rate = mcs.checked_sub(1).and_then(|mcs| AD.get(mcs));
             rate.ok_or_else(|| format!("mcs={mcs}: 802.11ad has 1 to 12"))? * 1e6
         }
-        other => return Err(format!("standard={other}: n, ac or ad is expected")),
+        other => return Err(format!("standard={other}: expected n, ac or ad")),
     };
     Ok(vec![row("data rate", as_rate(rate))])
 }
@@ -69,7 +73,7 @@ fn ac(mcs: usize, streams: u8, carriers: f64, symbol: f64) -> Result<f64, String
     };
     match missing {
         true => Err(format!(
-            "mcs={mcs}: 802.11ac has it not with {streams} streams at this width"
+            "mcs={mcs}: not available in 802.11ac with {streams} streams at this width"
         )),
         false => Ok(carriers * BITS[mcs] * f64::from(streams) / symbol),
     }
@@ -80,7 +84,7 @@ fn streams(text: &str) -> Result<u8, String> {
         .parse()
         .ok()
         .filter(|streams| (1..=8).contains(streams));
-    streams.ok_or_else(|| "1 to 8 are expected".to_owned())
+    streams.ok_or_else(|| "expected 1 to 8".to_owned())
 }
 
 /// Returns the number of data subcarriers for a channel width in MHz.
@@ -90,7 +94,7 @@ fn carriers(text: &str) -> Result<f64, String> {
         "40" => Ok(108.0),
         "80" => Ok(234.0),
         "160" => Ok(468.0),
-        _ => Err("20, 40, 80 or 160 is expected".to_owned()),
+        _ => Err("expected 20, 40, 80 or 160".to_owned()),
     }
 }
 
@@ -123,8 +127,8 @@ mod tests {
 
     #[test]
     fn what_there_is_not_is_said() {
-        assert!(rate("ac", "9", "1", "20").contains("has it not"));
-        assert!(rate("ac", "9", "3", "160").contains("has it not"));
+        assert!(rate("ac", "9", "1", "20").contains("not available"));
+        assert!(rate("ac", "9", "3", "160").contains("not available"));
         assert!(rate("n", "7", "1", "80").contains("20 and 40 MHz"));
         assert!(rate("ad", "0", "1", "80").contains("1 to 12"));
     }

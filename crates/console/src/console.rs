@@ -300,7 +300,7 @@ impl<S: Shell> Console<S> {
         self.editor.take();
         self.before.clear();
         let text = format!(
-            "line is too long: it can have up to {LINE_BYTES} bytes; /import runs a file with longer ones"
+            "line is too long: the limit is {LINE_BYTES} bytes; use /import for longer lines"
         );
         self.tell(&text, out);
         Outcome::Continue

@@ -101,8 +101,7 @@ impl Message {
 pub fn send(stream: &mut impl Write, message: &Message) -> io::Result<()> {
     let (kind, body) = message.encode();
     if matches!(message, Message::Exec { .. }) && body.len() > MESSAGE_BYTES {
-        let text =
-            "the command is too long: it can have up to 1 MB; /import runs a file with longer ones";
+        let text = "the command is too long: the limit is 1 MB; use /import for longer commands";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     let mut parts = body.chunks(MESSAGE_BYTES);
@@ -134,7 +133,7 @@ pub fn receive(stream: &mut impl Read) -> io::Result<Option<Message>> {
     if len > MESSAGE_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "a message of over 1 MB",
+            "message longer than 1 MB",
         ));
     }
     let mut body = vec![0; len];

@@ -321,7 +321,10 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AuthenticatedTwice(encryption) => {
-                write!(f, "{encryption} authenticates itself, no HMAC goes with it")
+                write!(
+                    f,
+                    "{encryption} includes authentication: no HMAC is allowed"
+                )
             }
             Self::Nothing => f.write_str("neither encryption nor authentication"),
             Self::Spi(spi) => write!(f, "SPI {spi} is reserved"),
@@ -334,7 +337,7 @@ impl fmt::Display for Refused {
             Self::Window(bits) => {
                 write!(
                     f,
-                    "replay window of {bits}: it is a multiple of 32, at most 1024"
+                    "replay window of {bits}: expected a multiple of 32, at most 1024"
                 )
             }
             Self::NumbersWithoutIntegrity => {

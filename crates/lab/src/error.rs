@@ -61,11 +61,7 @@ impl fmt::Display for Error {
         match self {
             Self::UnknownLayout(name) => {
                 let known: Vec<_> = crate::LAYOUTS.iter().map(|layout| layout.name).collect();
-                write!(
-                    f,
-                    "no lab is called `{name}`; there are: {}",
-                    known.join(", ")
-                )
+                write!(f, "no lab `{name}`; expected one of: {}", known.join(", "))
             }
             Self::AlreadyUp {
                 lab,
@@ -93,7 +89,7 @@ impl fmt::Display for Error {
             Self::UnknownHost { lab, host } => write!(f, "lab `{lab}` has no host `{host}`"),
             Self::BadName(name) => write!(
                 f,
-                "`{name}` cannot name a lab: letters, digits, `-` and `_`, at most 40"
+                "`{name}` is not a valid lab name: expected at most 40 letters, digits, `-` and `_`"
             ),
             Self::NoNamespaces(why) => write!(
                 f,

@@ -33,7 +33,7 @@ impl Holding {
                 None => return Ok(Self::Named),
                 Some(refusal) => refusal,
             },
-            false => "root may be allowed to, this user is not".to_owned(),
+            false => "this user is not permitted to; root may be".to_owned(),
         };
         match try_held()? {
             None => Ok(Self::Held),
@@ -221,7 +221,7 @@ impl Holder {
         if let Some(output) = child.stdout.take() {
             BufReader::new(output)
                 .read_line(&mut line)
-                .map_err(Error::io("hear from a host"))?;
+                .map_err(Error::io("read from a host"))?;
         }
         match Process::find(child.id()).filter(|_| line == "ready\n") {
             Some(process) => Ok((Self { child }, process)),

@@ -244,7 +244,7 @@ pub trait Journal: Send {
     /// There is no damage, or the state cannot be written.
     fn accept(&mut self, running: &Saved) -> Result<Vec<String>, String> {
         let _ = running;
-        Err(String::from("there is no damage to accept"))
+        Err(String::from("there is no damaged state to accept"))
     }
 }
 

@@ -424,7 +424,7 @@ impl Store {
         });
         match is_listed {
             true => Err(Reason::failure(format!(
-                "{is}: a list names {was}, and names in lists have no comma and no semicolon"
+                "{is}: {was} is in a list, where names can not contain a comma or a semicolon"
             ))),
             false => Ok(()),
         }
@@ -624,7 +624,9 @@ fn keeps_what_is_settled(old: &Item, values: &[Option<Value>]) -> Result<(), Rea
     let places = old.menu.settled.iter();
     let mut places = places.filter_map(|name| Some((*name, old.menu.index(name)?)));
     match places.find(|(_, place)| old.values[*place] != values[*place]) {
-        Some((name, _)) => Err(Reason::failure(format!("can not change {name} any more"))),
+        Some((name, _)) => Err(Reason::failure(format!(
+            "can not change {name} of an existing item"
+        ))),
         None => Ok(()),
     }
 }

@@ -289,7 +289,7 @@ fn permit(
 ) -> Result<(), Reason> {
     let maker = &transaction.by.user;
     if maker != user && !policies.contains(Policies::POLICY) {
-        let text = format!("the last change is of {maker}; to {verb} it needs policy");
+        let text = format!("the last change was made by {maker}; {verb} requires policy");
         return Err(Reason::failure(text));
     }
     let denied = list.find_map(|change| {
@@ -299,7 +299,7 @@ fn permit(
     match denied {
         None => Ok(()),
         Some((path, needed)) => Err(Reason::failure(format!(
-            "the last change is in {path}; to {verb} it needs {needed}"
+            "the last change is in {path}; {verb} requires {needed}"
         ))),
     }
 }

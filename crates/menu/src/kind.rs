@@ -234,7 +234,7 @@ impl Kind {
             Self::Either(first, second) => {
                 format!("{} | {}", first.describe(), second.describe())
             }
-            Self::Rate => "0..    (number a second, such as 512k or 10M)".to_owned(),
+            Self::Rate => "0..    (rate per second, such as 512k or 10M)".to_owned(),
             Self::Kib => "0..    (number of KiB)".to_owned(),
             Self::Thousandths => "0..    (decimal number)".to_owned(),
             Self::Pair(kind) => format!("{}[/...]", kind.describe()),
@@ -250,7 +250,7 @@ impl Kind {
             }
             Self::Addresses(_) => "address, prefix or range of addresses".to_owned(),
             Self::Set(words) => format!("list of: {}", words.join(" | ")),
-            Self::Host => "name of a host".to_owned(),
+            Self::Host => "host name".to_owned(),
             Self::Digits => "hexadecimal string value".to_owned(),
             Self::Words(words) => words.join(" | "),
             Self::Or(words, kind) => format!("{} | {}", words.join(" | "), kind.describe()),

@@ -549,7 +549,7 @@ impl Journal for Durable {
 
     fn accept(&mut self, running: &Saved) -> Result<Vec<String>, String> {
         if !matches!(self.refusal, Some(Refusal::Damaged(_))) {
-            return Err(String::from("there is no damage to accept"));
+            return Err(String::from("there is no damaged state to accept"));
         }
         let mut found = (self.opener)(OnDamage::Recover)?;
         if let Some(refusal) = found.refusal() {

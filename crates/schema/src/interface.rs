@@ -284,7 +284,7 @@ pub(crate) fn has_a_link(draft: &Draft<'_>, store: &Store) -> Result<(), Reason>
     let kind = below.map(|item| item.menu.path);
     match kind {
         Some("/interface/vrrp" | "/interface/macvlan") => Err(Reason::failure(
-            "interface is itself a macvlan; give its parent interface",
+            "a VRRP or macvlan interface can not carry another one; use its parent interface",
         )),
         _ => Ok(()),
     }

@@ -110,8 +110,12 @@ pub(crate) const fn builtin(
 
 /// All built-in commands, sorted by name.
 pub static ALL: &[Builtin] = &[
-    builtin("break", "leave the loop", &[]),
-    builtin("continue", "go on with the next turn of the loop", &[]),
+    builtin("break", "end the loop", &[]),
+    builtin(
+        "continue",
+        "continue with the next iteration of the loop",
+        &[],
+    ),
     builtin(
         "delay",
         "does nothing for a while",
@@ -211,7 +215,7 @@ pub static ALL: &[Builtin] = &[
         &[value("counter"), value("begin"), maybe("end")],
     ),
     builtin("put", "prints argument on the screen", MESSAGE),
-    builtin("redo", "redo the action that was undone last", REVISION),
+    builtin("redo", "redo the last undone action", REVISION),
     builtin(
         "retry",
         "executes command until it has no error",

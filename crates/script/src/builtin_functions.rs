@@ -63,7 +63,7 @@ pub(crate) static FUNCTIONS: &[Builtin] = &[
     builtin("exit", "leave the script", &[]),
     builtin(
         "grep",
-        "find lines in what a command prints",
+        "find lines in the output of a command",
         &[
             parameter("script", ArgumentKind::Code, true, true),
             text("pattern"),
@@ -86,7 +86,7 @@ pub(crate) static FUNCTIONS: &[Builtin] = &[
     builtin("jobname", "return name of the running script", &[]),
     builtin(
         "lock",
-        "keep others out for a while",
+        "block other users for the duration of a command",
         &[parameter("delay", ArgumentKind::Span, false, false)],
     ),
     builtin("parse", "parse text and return it as code", VALUE),
@@ -113,11 +113,11 @@ pub(crate) static FUNCTIONS: &[Builtin] = &[
     builtin("quit", "leave the console", &[]),
     builtin(
         "range",
-        "return numbers from one to another",
+        "return a range of numbers",
         &[value("from"), value("to")],
     ),
     builtin("recursive-print", "print all menus below", &[]),
-    builtin("redo", "redo the action that was undone last", REVISION),
+    builtin("redo", "redo the last undone action", REVISION),
     builtin(
         "resolve",
         "perform a DNS lookup of a name",

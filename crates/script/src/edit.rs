@@ -23,7 +23,7 @@ impl Machine<'_> {
         let property = menu.property(&name).filter(|p| !p.read_only);
         let property = property.ok_or_else(|| Reason::no_match("value-name").at(command.at))?;
         if property.sealed || property.sensitive && !self.sees_secrets() {
-            let text = format!("{name} is not to be shown: set it");
+            let text = format!("the value of {name} is hidden; use set to change it");
             return Err(Reason::failure(text).at(command.at).into());
         }
         let old = self.with(|access| access.get(menu, &ready))?;

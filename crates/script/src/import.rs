@@ -67,7 +67,9 @@ impl ImportFailure {
     /// Returns the refusal with its position, and says whether anything of the file was applied.
     fn told(self) -> Refusal {
         let became = match self.stays {
-            true => "the commands before it were applied, because the file waits or asks others",
+            true => {
+                "the commands before it were applied, because the file waits or queries other hosts"
+            }
             false => "nothing of the file was applied",
         };
         let refusal = with_place(self.refusal);
@@ -147,7 +149,7 @@ impl Machine<'_> {
                 && **meant != *next.revision.to_string()
             {
                 let text = format!(
-                    "the last change is another: {} by {}",
+                    "the last change is a different one: {} by {}",
                     next.action(),
                     next.by.user
                 );
@@ -260,7 +262,7 @@ pub(crate) fn import_with(
         Waits::new(&globals, &mut file).in_block(&block)
     };
     if waits && options.atomic {
-        let text = "the file waits, or asks others: it can not be one transaction";
+        let text = "the file waits or queries other hosts: it can not be one transaction";
         return Err(ImportFailure::undone(Reason::failure(text).nowhere()));
     }
     let path = std::mem::replace(&mut session.path, "/".to_owned());

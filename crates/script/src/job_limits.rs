@@ -89,7 +89,7 @@ impl JobFamily {
         births.lately = births.lately.saturating_sub(passed);
         births.at = now.unix_seconds;
         if births.lately >= FAMILY_JOBS {
-            return Err(Reason::Limit("jobs of one another"));
+            return Err(Reason::Limit("job starts"));
         }
         births.lately += 1;
         Ok(())

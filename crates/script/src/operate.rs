@@ -93,7 +93,7 @@ fn operand(value: &Value) -> Elements {
 fn truth(value: &Value) -> Result<bool> {
     value
         .truth()
-        .ok_or_else(|| wrong(format!("{} is no truth value", value.type_words())))
+        .ok_or_else(|| wrong(format!("{} is not a truth value", value.type_words())))
 }
 
 fn is_in(a: &Value, b: &Value) -> bool {
@@ -250,7 +250,7 @@ fn bits(operator: Binary, x: i64, y: i64) -> Result<i64> {
         Binary::BitXor => x ^ y,
         Binary::ShiftLeft => x.checked_shl(shift(y)).unwrap_or(0),
         Binary::ShiftRight => x.checked_shr(shift(y)).unwrap_or(0),
-        other => return Err(wrong(format!("{other:?} is not for numbers"))),
+        other => return Err(wrong(format!("cannot apply {other:?} to numbers"))),
     })
 }
 

@@ -87,10 +87,10 @@ impl Machine<'_> {
         // Rows that arrive one by one, or are only counted, cannot be grouped.
         let again = follows(ready) || ready.has("interval") || ready.flag("count-only");
         if again {
-            unfit("group-by", "group-by goes with rows that are shown once")?;
+            unfit("group-by", "group-by requires rows that are printed once")?;
         }
         if !follows(ready) {
-            unfit("on-event", "on-event goes with follow or follow-only")?;
+            unfit("on-event", "on-event requires follow or follow-only")?;
         }
         let mut order = names_of(menu, ready, "order-by")?;
         order.splice(..0, grouped);

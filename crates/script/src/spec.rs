@@ -96,7 +96,7 @@ pub(crate) fn of_menu_exactly(menu: &'static Menu, command: &str) -> Vec<Paramet
     };
     for (name, takes) in more {
         if parameters.iter().all(|parameter| parameter.name != *name) {
-            parameters.push(Parameter::new(name, *takes, false, "How it is shown"));
+            parameters.push(Parameter::new(name, *takes, false, "Output format"));
         }
     }
     parameters
@@ -137,7 +137,7 @@ pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter
             _ => shown,
         };
         if told && parameters.iter().all(|parameter| parameter.name != *name) {
-            parameters.push(Parameter::new(name, *takes, false, "How it is shown"));
+            parameters.push(Parameter::new(name, *takes, false, "Output format"));
         }
     }
     parameters
@@ -215,7 +215,7 @@ fn of_any_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
         }
         "unset" | "reset" => numbers.chain([VALUE_NAME.required()]).collect(),
         "comment" => {
-            let text = Parameter::new("comment", ArgumentKind::Value, false, "The comment");
+            let text = Parameter::new("comment", ArgumentKind::Value, false, "Text of the comment");
             numbers.chain([text]).collect()
         }
         "move" => {
@@ -223,7 +223,7 @@ fn of_any_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
                 "destination",
                 ArgumentKind::Value,
                 true,
-                "The item to move before",
+                "Item before which the items are moved",
             );
             numbers.chain([to]).collect()
         }
@@ -246,14 +246,17 @@ pub(crate) fn export() -> Vec<Parameter> {
         "terse",
         "verbose",
     ];
-    let flags =
-        flags.map(|name| Parameter::new(name, ArgumentKind::Flag, false, "How much is written"));
+    let flags = flags.map(|name| {
+        Parameter::new(
+            name,
+            ArgumentKind::Flag,
+            false,
+            "Level of detail of the export",
+        )
+    });
     let values = [
-        ("file", "The file to write"),
-        (
-            "path",
-            "Menus to write; those behind an exclamation mark are left out",
-        ),
+        ("file", "File for the export"),
+        ("path", "Menus to export; ! excludes a menu"),
     ];
     let values = values.map(|(name, help)| Parameter::new(name, ArgumentKind::Value, false, help));
     flags.into_iter().chain(values).collect()
@@ -301,7 +304,12 @@ fn settable(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
     let split = split.filter(|word| menu.property(word).is_none());
     own.chain(old.chain(split).map(|name| Parameter {
         older: true,
-        ..Parameter::new(name, ArgumentKind::Value, false, "Word of an older version")
+        ..Parameter::new(
+            name,
+            ArgumentKind::Value,
+            false,
+            "Property of an older version",
+        )
     }))
 }
 
@@ -310,13 +318,13 @@ fn extras(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
         "copy-from",
         ArgumentKind::Value,
         false,
-        "The item to take values from",
+        "Item from which values are copied",
     );
     let place = Parameter::new(
         "place-before",
         ArgumentKind::Value,
         false,
-        "The item to stand before",
+        "Item before which the new item is added",
     );
     let place = (menu.shape == MenuShape::Ordered).then_some(place);
     std::iter::once(copy).chain(place)
@@ -326,16 +334,16 @@ fn print(menu: &'static Menu) -> Vec<Parameter> {
     if !menu.has_rows() {
         let flags = ["as-value", "comments", "without-paging"];
         let flags =
-            flags.map(|name| Parameter::new(name, ArgumentKind::Flag, false, "How it is printed"));
+            flags.map(|name| Parameter::new(name, ArgumentKind::Flag, false, "Output format"));
         let values = ["file", "interval", "proplist"];
-        let values =
-            values.map(|name| Parameter::new(name, ArgumentKind::Value, false, "What is printed"));
+        let values = values.map(|name| {
+            Parameter::new(name, ArgumentKind::Value, false, "Selection of the output")
+        });
         return flags.into_iter().chain(values).collect();
     }
-    let flags =
-        PRINT.map(|name| Parameter::new(name, ArgumentKind::Flag, false, "How it is printed"));
+    let flags = PRINT.map(|name| Parameter::new(name, ArgumentKind::Flag, false, "Output format"));
     let values = PRINT_VALUES
-        .map(|name| Parameter::new(name, ArgumentKind::Value, false, "What is printed"));
+        .map(|name| Parameter::new(name, ArgumentKind::Value, false, "Selection of the output"));
     let condition = Parameter::new("where", ArgumentKind::Value, false, "Condition for rows");
     let event = Parameter::new(
         "on-event",
@@ -362,15 +370,15 @@ pub(crate) const fn is_of_rules(menu: &Menu) -> bool {
 fn rules() -> Vec<Parameter> {
     let flags = [
         ("all", "All rules"),
-        ("dynamic", "Only what the router made by itself"),
-        ("static", "Only what was configured"),
+        ("dynamic", "Dynamic rules only"),
+        ("static", "Static rules only"),
     ];
     let flags = flags.map(|(name, help)| Parameter::new(name, ArgumentKind::Flag, false, help));
     let chain = Parameter::new(
         "chain",
         ArgumentKind::Value,
         false,
-        "Only the rules of this chain",
+        "Rules of this chain only",
     );
     flags.into_iter().chain([chain]).collect()
 }

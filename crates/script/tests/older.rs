@@ -96,7 +96,7 @@ fn ciphers_that_are_gone_are_refused_with_the_reason() {
     ] {
         let refused = import(text).expect_err("no such cipher");
         assert!(
-            refused.contains("RouterOS 7 exchanges keys under AES"),
+            refused.contains("RouterOS 7 encrypts key exchanges with AES"),
             "{refused}"
         );
     }

@@ -233,7 +233,7 @@ fn a_user_takes_back_their_own_last_change_and_nobody_elses() {
 
     let refused = console.run_as("eve", WRITER, "/undo");
 
-    let words = "failure: the last change is of admin; to undo it needs policy";
+    let words = "failure: the last change was made by admin; undo requires policy";
     assert_eq!(refused, words);
     assert_eq!(console.state(), before);
     console.run_as("eve", WRITER, "/interface list add name=HERS");
@@ -243,7 +243,7 @@ fn a_user_takes_back_their_own_last_change_and_nobody_elses() {
     let other = console.run_as("bob", WRITER, "/redo");
     assert_eq!(
         other,
-        "failure: the last change is of eve; to redo it needs policy"
+        "failure: the last change was made by eve; redo requires policy"
     );
     assert_eq!(console.state(), before);
     assert_eq!(console.run_as("eve", WRITER, "/redo"), "");

@@ -214,5 +214,5 @@ fn a_property_is_edited_at_the_terminal_and_what_is_refused_stays_there() {
     );
     assert_eq!(run(":put [/ip/dns/get servers]", &[]).1, "1.1.1.1\n");
     let (failed, _) = run("/user/edit admin password", &[]);
-    assert!(failed.is_some_and(|text| text.contains("not to be shown")));
+    assert!(failed.is_some_and(|text| text.contains("is hidden")));
 }

@@ -118,7 +118,7 @@ fn network_of(given: &mut Invocation<'_>, name: &str) -> Result<(u32, u32), Reas
             });
         }
         let first = found.iter().find_map(|value| range(&value.to_string()));
-        let lacks = || Reason::failure(format!("{name} has no address: say address-range"));
+        let lacks = || Reason::failure(format!("{name} has no address: set address-range"));
         first.ok_or_else(lacks)
     })
 }

@@ -150,7 +150,7 @@ pub(crate) fn request(
     let least = least.map_or(56, |least| least(to));
     let bytes = given.number("size").unwrap_or(least);
     match to.is_ipv6() {
-        true if arp => return Err(Reason::failure("arp ping is for addresses of IPv4")),
+        true if arp => return Err(Reason::failure("arp ping requires an IPv4 address")),
         true if bytes < 48 => return Err(Reason::failure("packet size is too small")),
         _ => {}
     }

@@ -52,7 +52,7 @@ impl Tool for PingSpeed {
             given.number("second-ping-size").unwrap_or(LONG),
         ];
         if ping.to.is_ipv6() && sizes[0] < HEADERS {
-            let text = format!("first-ping-size: a request of IPv6 has {HEADERS} bytes or more");
+            let text = format!("first-ping-size: an IPv6 request has at least {HEADERS} bytes");
             return Err(Reason::failure(text));
         }
         if sizes[1] <= sizes[0] {

@@ -35,7 +35,7 @@ impl Tool for Profile {
 impl RunningTool for Profiling {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         let now = turn.router.clocks();
-        let now = now.ok_or_else(|| Reason::failure("nothing is measured here"))?;
+        let now = now.ok_or_else(|| Reason::failure("profile needs a running router"))?;
         let rows = self.before.replace(now.clone());
         Ok(Look {
             rows: rows.map(|before| shares(&before, &now)),

@@ -181,7 +181,7 @@ impl Tool for SniffTool {
 
 impl RunningTool for Looking {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
-        let missing = || Reason::failure("there are no frames here: it needs a running router");
+        let missing = || Reason::failure("a capture needs a running router");
         let sniffs = turn.router.sniffs().ok_or_else(missing)?;
         let next = Next::At(turn.now.saturating_add(self.interval));
         let Some(ticket) = self.ticket else {
@@ -203,7 +203,7 @@ impl RunningTool for Looking {
     fn summary(&self) -> String {
         match self.left_out {
             0 => String::new(),
-            left_out => format!("{left_out} packets were seen that are not shown\n"),
+            left_out => format!("{left_out} captured packets are not shown\n"),
         }
     }
 

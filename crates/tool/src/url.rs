@@ -49,7 +49,7 @@ impl Url {
     /// # Errors
     /// Returns a message for users if the URL is invalid.
     pub fn of(url: &str) -> Result<Self, String> {
-        let (scheme, rest) = url.split_once("://").ok_or("it is no URL")?;
+        let (scheme, rest) = url.split_once("://").ok_or("not a URL")?;
         let known = Scheme::of(scheme).ok_or_else(|| unknown(scheme))?;
         Self::with(known, rest)
     }
@@ -63,7 +63,7 @@ impl Url {
             .chars()
             .any(|letter| letter.is_control() || letter == ' ')
         {
-            return Err("it has a space or a control character".to_owned());
+            return Err("the URL has a space or a control character".to_owned());
         }
         let (authority, target) = match rest.find(['/', '?', '#']) {
             Some(at) => rest.split_at(at),
@@ -80,7 +80,7 @@ impl Url {
         };
         let port = match port {
             "" => scheme.port(),
-            port => port.parse().map_err(|_| format!("{port} is no port"))?,
+            port => port.parse().map_err(|_| format!("{port} is not a port"))?,
         };
         let target = match target {
             target if target.starts_with('/') => target.to_owned(),

@@ -113,7 +113,7 @@ fn a_line_that_is_too_long_is_refused_and_not_cut() {
     let (outcome, shown) = typed(&mut console, &format!("{line}\r"));
 
     assert_eq!(outcome, Outcome::Continue);
-    assert!(shown.contains("line is too long: it can have up to 65536 bytes"));
+    assert!(shown.contains("line is too long: the limit is 65536 bytes"));
     assert!(!shown.contains("<x"), "nothing of it is run");
     let (_, shown) = typed(&mut console, "next\r");
     assert!(shown.contains("<next>\r\n"), "{shown}");

@@ -26,10 +26,10 @@ impl WalkReason {
     /// Returns the explanation for users.
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::Tapped => "somebody looks at the frames of an interface on the way",
-            Self::RulesFollow => "rules mark connections, or read what they have counted",
+            Self::Tapped => "a capture or torch runs on an interface of the path",
+            Self::RulesFollow => "rules mark connections or match their counters",
             Self::NotAllowed => "allow-fast-path=no",
-            Self::Queued => "there are simple queues, or a queue tree of global",
+            Self::Queued => "there are simple queues or queue trees with parent global",
             Self::Ipsec => "/ip/ipsec/policy has enabled policies",
         }
     }

@@ -54,13 +54,13 @@ impl core::fmt::Display for Exit {
         match self {
             Self::Drop(reason) => write!(f, "drop: {}", reason.name()),
             Self::Punt(why) => f.write_str(why.explain()),
-            Self::Flood => f.write_str("copies leave by ports of the bridge"),
-            Self::Collect => write!(f, "held until its datagram is complete"),
-            Self::HandOver(_) => f.write_str("it is of another worker's connection"),
-            Self::Deliver(_) => f.write_str("it is for this router"),
-            Self::Decapsulate(_) => f.write_str("it is for this router: the packet of a tunnel"),
-            Self::Reveal => f.write_str("it is for this router: a packet of IPsec"),
-            Self::Finish { mtu, .. } => write!(f, "in pieces of {mtu} bytes at most"),
+            Self::Flood => f.write_str("flooded to ports of the bridge"),
+            Self::Collect => write!(f, "held until the datagram is complete"),
+            Self::HandOver(_) => f.write_str("handed over to the worker that owns the connection"),
+            Self::Deliver(_) => f.write_str("addressed to this router"),
+            Self::Decapsulate(_) => f.write_str("addressed to this router: a tunnel packet"),
+            Self::Reveal => f.write_str("addressed to this router: an IPsec packet"),
+            Self::Finish { mtu, .. } => write!(f, "in fragments of at most {mtu} bytes"),
         }
     }
 }

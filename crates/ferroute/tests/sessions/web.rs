@@ -266,7 +266,7 @@ fn undo_reverts_only_the_change_that_was_shown() {
     let refused = ask(&router, "POST /rest/undo", &[JOE, JSON], &body);
 
     assert_eq!(refused.status, 400, "{}", refused.body);
-    let said = "the last change is another: system identity changed by admin";
+    let said = "the last change is a different one: system identity changed by admin";
     assert!(refused.body.contains(said), "{}", refused.body);
     assert_eq!(router.name(), "two");
     assert_eq!(

@@ -121,7 +121,7 @@ const ACTION: &[Property] = &[
     optional(
         "set-bgp-prepend",
         between(0, 16),
-        "How many times the own AS number is prepended",
+        "How many times the local AS number is prepended",
     ),
     list("set-bgp-prepend-path", &U32, "AS numbers to prepend").optional(),
     optional("set-bgp-weight", U32, "New weight"),

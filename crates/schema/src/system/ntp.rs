@@ -138,7 +138,7 @@ pub(crate) static SERVERS: Menu = Menu {
 
 pub(crate) static KEY: Menu = Menu {
     properties: &[&[
-        Property::new("key-id", between(1, 65_535), "Number of the key").required(),
+        Property::new("key-id", between(1, 65_535), "Key ID").required(),
         Property::new("key-val", Kind::Name, "The key")
             .required()
             .sensitive(),

@@ -111,8 +111,8 @@ pub(crate) static MIRROR: Menu = Menu {
             "Interval of checks for new packages",
         )
         .default("1d"),
-        text("user", "Name at the server"),
-        text("password", "Password at the server").sensitive(),
+        text("user", "User name at the primary source"),
+        text("password", "Password at the primary source").sensitive(),
         shown("software-id", Kind::Text, "Software identifier"),
     ]],
     old_paths: &["/system/upgrade/mirror"],

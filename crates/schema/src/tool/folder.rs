@@ -452,11 +452,7 @@ pub(crate) static MENU: Menu = Menu {
                 ),
                 argument("size", SIZE, "Length of the packet with its IP header"),
                 argument("src-address", Kind::Address(Family::Any), "Source address"),
-                argument(
-                    "timeout",
-                    milliseconds(1_000, 8_000),
-                    "Timeout of an answer",
-                ),
+                argument("timeout", milliseconds(1_000, 8_000), "Timeout of a probe"),
                 argument("use-dns", Kind::Bool, "Show names; not supported"),
                 argument("vrf", Kind::Name, "VRF; main only"),
                 WITHOUT_PAGING,

@@ -32,7 +32,7 @@ pub(crate) static MENU: Menu = Menu {
             Property::new(
                 "timeout",
                 nanoseconds(SECOND / 100, i64::MAX),
-                "Timeout of an answer",
+                "Timeout of a test",
             )
             .default("3s"),
             Property::new("start-delay", Kind::SPAN, "Delay of the first test").default("3s"),

@@ -77,7 +77,7 @@ impl Machine<'_> {
             return Err(invalid("pattern").at(command.at).into());
         };
         if argument(command, "filename").is_some() {
-            let text = "lines are found in what a script prints, not in files";
+            let text = "grep searches the output of a script, not files";
             return Err(Reason::failure(text).at(command.at).into());
         }
         let before = usize::try_from(self.number_of(command, "before", 0)?).unwrap_or(0);

@@ -185,7 +185,7 @@ fn a_request_that_cannot_be_is_refused_before_it_is_sent() {
         ),
         (
             "2001:db8::1 arp-ping=yes interface=ether1",
-            "arp ping is for addresses of IPv4",
+            "arp ping requires an IPv4 address",
         ),
         ("2001:db8::1 size=47", "packet size is too small"),
         (

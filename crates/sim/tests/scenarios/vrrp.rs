@@ -233,7 +233,7 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
     );
     assert!(out.contains("already have vrrp with such vrid"), "{out}");
     let out = refused(&mut world, "/interface vrrp add name=d interface=b");
-    assert!(out.contains("name that one"), "{out}");
+    assert!(out.contains("use its parent interface"), "{out}");
 }
 
 #[test]

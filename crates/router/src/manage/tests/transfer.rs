@@ -111,7 +111,7 @@ fn an_import_says_where_it_failed_and_leaves_nothing() {
     let stopped = once(&mut router, "/import stops.rsc");
     assert!(
         stopped.ends_with(
-            "the commands before it were applied, because the file waits or asks others"
+            "the commands before it were applied, because the file waits or queries other hosts"
         ),
         "{stopped}"
     );
