@@ -22,7 +22,7 @@ pub(crate) const TUNNEL: Calculator = Calculator {
     arguments: &[
         argument(
             "layers",
-            "tunnels from the inside out: eoip, eoipv6, gre, gre6, ipip, ipipv6, 6to4, vxlan, pppoe, l2tp, pptp, wireguard, \
+            "from the inside out: eoip, eoipv6, gre, gre6, ipip, ipipv6, 6to4, vxlan, pppoe, l2tp, pptp, wireguard, \
              wireguard6, esp-tunnel, esp-transport, esp with :CIPHER:HASH and optional :nat-t",
             "eoip,esp-transport:aes-cbc-128:sha1",
         ),

@@ -315,7 +315,7 @@ impl Machine<'_> {
         self.with(|access| {
             let files = access.live.files();
             let files =
-                files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
+                files.ok_or_else(|| Reason::failure("files need a running router").nowhere())?;
             let (name, text) = (with_ending(&name, ".rsc"), bytes::to_bytes(&all.text));
             match sensitive {
                 true => files.write(&name, &text)?,
@@ -338,7 +338,7 @@ pub(crate) fn write_text(
     text: &[u8],
 ) -> std::result::Result<(), Refusal> {
     let files = access.live.files();
-    let files = files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
+    let files = files.ok_or_else(|| Reason::failure("files need a running router").nowhere())?;
     let name = with_ending(name, ".txt");
     let mut contents = match append {
         // RouterOS: `append` creates a missing file.

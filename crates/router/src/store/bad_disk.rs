@@ -404,7 +404,7 @@ fn an_older_database_is_refused_and_completed_from_the_ledger() {
     let mut durable = open(&folder.0, OnDamage::Refuse).expect("there is a state");
 
     let why = durable.refusal().unwrap_or_default();
-    assert!(why.contains("it lacks acknowledged changes"), "{why}");
+    assert!(why.contains("the file lacks acknowledged changes"), "{why}");
     assert_eq!(numbers(&kept(&durable)), (1..=6).collect::<Vec<_>>());
     let said = durable.said().join("\n");
     assert!(said.contains("no acknowledged change is lost"), "{said}");

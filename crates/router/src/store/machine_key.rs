@@ -81,7 +81,7 @@ fn of_file(path: &Path, folder: &Path) -> Result<Key, String> {
     if !path.exists() {
         if folder.join(LEDGER).exists() {
             let what = format!(
-                "it is not there, and the configuration in {} needs it",
+                "the file is missing, and the configuration in {} needs it",
                 folder.display()
             );
             return Err(named(path, what));
@@ -111,7 +111,7 @@ fn read(path: &Path, folder: &Path) -> io::Result<Key> {
 }
 
 fn no_key() -> io::Error {
-    io::Error::other("there are neither 32 bytes nor 64 hexadecimal digits in it")
+    io::Error::other("expected 32 bytes or 64 hexadecimal digits")
 }
 
 /// Parses the contents of a key file.
@@ -142,7 +142,7 @@ fn one_bit_off(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 /// Message about a file with one flipped bit.
 fn flipped(path: &Path) -> String {
     format!(
-        "{}: one bit of it is wrong; the router uses the key that the configuration needs: restore the file, and \
+        "{}: one bit is wrong; the router uses the key that the configuration needs: restore the file, and \
          check its disk",
         path.display()
     )
@@ -175,7 +175,7 @@ fn of_passphrase(path: &Path, folder: &Path) -> Result<Key, String> {
     let text = fs::read(path).map_err(|error| named(path, error))?;
     let text = text.trim_ascii_end();
     if text.is_empty() {
-        return Err(named(path, "there is no passphrase in it"));
+        return Err(named(path, "the file contains no passphrase"));
     }
     let path_of_salt = folder.join(SALT);
     let (salt, is_damaged) = salt_of(&path_of_salt).map_err(|error| named(&path_of_salt, error))?;

@@ -267,7 +267,7 @@ impl Opening {
             bytes => bytes?,
         };
         if bytes.is_empty() {
-            return Ok(Err(Fault::Damaged(String::from("it is empty"))));
+            return Ok(Err(Fault::Damaged(String::from("the file is empty"))));
         }
         // redb may panic on damaged bytes.
         let looked = std::panic::catch_unwind(AssertUnwindSafe(|| self.look_through(bytes)));
@@ -315,7 +315,7 @@ impl Opening {
             let ledger = self.ledger(serial, &others.records)?;
             Ok((Database::open(&self.path)?, ledger))
         };
-        let vault = vault.ok_or_else(|| self.failed("it is not encrypted"))?;
+        let vault = vault.ok_or_else(|| self.failed("the file is not encrypted"))?;
         let reserve = Reserve::beside(&self.path);
         let mut result = opened();
         if result.as_ref().is_err_and(is_full) && reserve.release() {
@@ -508,10 +508,10 @@ fn doubt(copy: &Copy, records: &Records) -> Option<&'static str> {
     match &records.current {
         Some(own) if own.is_of_before => None,
         Some(own) if own.is_open && serial < records.last() => {
-            Some("it lacks acknowledged changes")
+            Some("the file lacks acknowledged changes")
         }
         Some(own) if own.is_open && (!own.has_traces || serial > own.last()) => None,
-        _ => Some("its ledger is damaged, so it may lack acknowledged changes"),
+        _ => Some("the ledger is damaged, so acknowledged changes may be missing"),
     }
 }
 

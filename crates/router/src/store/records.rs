@@ -254,7 +254,7 @@ impl Scan<'_> {
                 let len = line.iter().position(|byte| *byte == 0).unwrap_or(LINE);
                 String::from_utf8_lossy(&line[..len]).into_owned()
             }
-            None => String::from("(their users and commands are damaged as well)"),
+            None => String::from("(users and commands of these changes are damaged as well)"),
         };
         let entry = Entry {
             serial: title.serial,
