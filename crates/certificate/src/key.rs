@@ -44,12 +44,12 @@ impl KeySize {
             "secp521r1" => Self::P521,
             "1024" | "1536" => {
                 return Err(format!(
-                    "a key of {word} bits is not safe: take 2048 or more"
+                    "a key of {word} bits is not safe: use 2048 or more"
                 ));
             }
             _ => {
                 return Err(format!(
-                    "keys of {word} bits are not made here: take 4096 or a curve"
+                    "keys of {word} bits are not supported: use 4096 or a curve"
                 ));
             }
         })
@@ -68,7 +68,7 @@ impl Digest {
             "sha512" => Self::Sha512,
             _ => {
                 return Err(format!(
-                    "{word} is not safe to sign with: take sha256 or more"
+                    "{word} is not safe for signatures: use sha256 or more"
                 ));
             }
         })

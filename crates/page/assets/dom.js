@@ -1,6 +1,6 @@
 // Creates elements without markup in strings: values from the router are always inserted as text.
 
-/** Creates an element. `properties`: `class`, `on` (listeners), `data`, `value`, and attributes. Children may be nested. */
+/** Creates an element. `properties`: `class`, `on` (listeners), `data`, `value`, attributes. Children may be nested. */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
