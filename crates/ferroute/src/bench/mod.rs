@@ -3,6 +3,7 @@
 mod attack;
 mod compare;
 mod limits;
+mod pppoe;
 mod process;
 mod queues;
 mod store;
@@ -127,6 +128,7 @@ fn apart(part: &BenchPart) -> Result<u8, String> {
         BenchPart::Attack(attack) => attack::run(attack)?,
         BenchPart::Compare(compare) => return compare::run(compare, &all_rows()),
         BenchPart::Limits => return limits::run(),
+        BenchPart::Pppoe(pppoe) => return pppoe::run(pppoe),
         BenchPart::Queues(queues) => queues::run(queues)?,
         BenchPart::Table(table) => table::run(table)?,
     }

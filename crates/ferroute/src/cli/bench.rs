@@ -53,6 +53,8 @@ pub(crate) enum BenchPart {
     /// Start and stop routers with large configurations, and check times and memory. The exit code is 1 if a bound is
     /// exceeded.
     Limits,
+    /// Bring up PPPoE sessions, ping over each, and check time and memory. The exit code is 1 if a bound is exceeded.
+    Pppoe(Pppoe),
     /// Send more than the limit of a queue, and measure rate and latency.
     Queues(Queues),
     /// Print this machine's figures in the form of router manufacturers, beside those of some boards.
@@ -95,6 +97,32 @@ pub(crate) struct Table {
     #[arg(long, value_name = "N", default_value_t = 31)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// PPPoE sessions that are brought up.
+#[derive(Debug, Args)]
+pub(crate) struct Pppoe {
+    /// Number of sessions.
+    #[arg(long, value_name = "N", default_value_t = 30_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=65_000))]
+    pub(crate) sessions: u32,
+    /// Sessions that begin in a second.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) start_rate: u32,
+    /// Sessions that may have begun and not be up yet.
+    #[arg(long, value_name = "N", default_value_t = 800)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) outstanding: u32,
+    /// Kill the router afterwards, start it from its stored state, and measure the time until all sessions are back.
+    #[arg(long)]
+    pub(crate) kill: bool,
+    /// Draw sessions over time: sessions.svg, and restored.svg after a kill, in this folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) plot: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,7 +6,7 @@
 //!      load above the limit, and a probe every few milliseconds   records arrival times
 //! ```
 
-mod plot;
+pub(super) mod plot;
 mod stream;
 
 use std::fs;

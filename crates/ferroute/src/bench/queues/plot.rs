@@ -3,20 +3,20 @@
 use std::fmt::Write as _;
 
 /// A line.
-pub(super) struct Series {
-    pub(super) name: String,
+pub(in crate::bench) struct Series {
+    pub(in crate::bench) name: String,
     /// Points: seconds and value.
-    pub(super) points: Vec<(f64, f64)>,
+    pub(in crate::bench) points: Vec<(f64, f64)>,
 }
 
 /// A plot.
-pub(super) struct Plot {
-    pub(super) title: &'static str,
+pub(in crate::bench) struct Plot {
+    pub(in crate::bench) title: &'static str,
     /// Unit of the values.
-    pub(super) unit: &'static str,
-    pub(super) series: Vec<Series>,
+    pub(in crate::bench) unit: &'static str,
+    pub(in crate::bench) series: Vec<Series>,
     /// Marked values, with their labels.
-    pub(super) lines: Vec<(f64, String)>,
+    pub(in crate::bench) lines: Vec<(f64, String)>,
 }
 
 const WIDTH: f64 = 760.0;
@@ -32,7 +32,7 @@ const STEPS: f64 = 6.0;
 
 impl Plot {
     /// Renders the plot.
-    pub(super) fn to_svg(&self) -> String {
+    pub(in crate::bench) fn to_svg(&self) -> String {
         let all = || {
             self.series
                 .iter()
