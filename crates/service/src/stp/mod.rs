@@ -33,7 +33,7 @@ use wire::bpdu::{BridgeId, PortId, Region};
 pub use config::{Config, CostMode, Edge, Instance, Link, PortConfig, Protocol};
 pub use port::{Counters, Role, State};
 use port::{Info, Port, TreePort};
-use schedule::{Places, Schedule};
+use schedule::{PortSet, Schedule};
 pub use vector::{Times, Vector};
 
 /// Maximum number of rounds per event; the machines settle within far fewer.
@@ -76,15 +76,15 @@ struct Tree {
     /// All ports await a role selection, whatever `selected` says.
     reselect_all: bool,
     /// Ports whose variables may have changed since the last role selection.
-    unselected: Places,
+    unselected: PortSet,
     /// Ports with received information.
-    informed: Places,
+    informed: PortSet,
     /// Ports whose next step depends on other ports.
-    waiting: Places,
+    waiting: PortSet,
 }
 
 impl Tree {
-    fn places(&mut self) -> [&mut Places; 3] {
+    fn port_sets(&mut self) -> [&mut PortSet; 3] {
         [&mut self.unselected, &mut self.informed, &mut self.waiting]
     }
 }
@@ -295,9 +295,9 @@ impl Bridge {
                     root_port: PortId::default(),
                     reselect: false,
                     reselect_all: false,
-                    unselected: Places::default(),
-                    informed: Places::default(),
-                    waiting: Places::default(),
+                    unselected: PortSet::default(),
+                    informed: PortSet::default(),
+                    waiting: PortSet::default(),
                 }
             })
             .collect();
@@ -355,7 +355,7 @@ impl Bridge {
                 };
                 self.ports.insert(place, port);
                 self.schedule.port_inserted(place);
-                let trees = self.trees.iter_mut().flat_map(Tree::places);
+                let trees = self.trees.iter_mut().flat_map(Tree::port_sets);
                 trees.for_each(|places| places.port_inserted(place));
                 place
             }
@@ -523,7 +523,7 @@ impl Bridge {
     }
 
     /// Protocol `none`: ports with a link forward.
-    fn forward(&mut self, changed: &Places) {
+    fn forward(&mut self, changed: &PortSet) {
         for place in changed.iter() {
             let port = &mut self.ports[place];
             let up = port.link.up;
@@ -535,7 +535,7 @@ impl Bridge {
     }
 
     /// Reports changed states of these ports to the owner.
-    fn report_states(&mut self, changed: &Places, out: &mut Vec<Action>) {
+    fn report_states(&mut self, changed: &PortSet, out: &mut Vec<Action>) {
         for place in changed.iter() {
             let port = &mut self.ports[place];
             for (at, tree) in port.trees.iter_mut().enumerate() {
@@ -596,7 +596,7 @@ impl Machine for Bridge {
                 if let Some(place) = self.place(number) {
                     self.ports.remove(place);
                     self.schedule.port_removed(place);
-                    let trees = self.trees.iter_mut().flat_map(Tree::places);
+                    let trees = self.trees.iter_mut().flat_map(Tree::port_sets);
                     trees.for_each(|places| places.port_removed(place));
                     self.reselect();
                     // A removed port may have been the last one that others waited for.

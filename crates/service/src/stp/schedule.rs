@@ -1,13 +1,13 @@
 //! Sets of ports, and the schedule of their machines.
 
-/// A set of places in the list of ports.
+/// A set of ports, by their places in the list of ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Places(Vec<u64>);
+pub(super) struct PortSet(Vec<u64>);
 
 /// Bits per word.
 const WORD: usize = u64::BITS as usize;
 
-impl Places {
+impl PortSet {
     pub(super) fn insert(&mut self, place: usize) {
         let word = place / WORD;
         if self.0.len() <= word {
@@ -78,11 +78,11 @@ impl Places {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Schedule {
     /// Ports of the present round.
-    pub(super) now: Places,
+    pub(super) now: PortSet,
     /// Ports of the next round.
-    next: Places,
+    next: PortSet,
     /// Ports that ran since states were last reported.
-    unreported: Places,
+    unreported: PortSet,
 }
 
 impl Schedule {
@@ -98,7 +98,7 @@ impl Schedule {
     }
 
     /// Returns the ports whose states may have changed since the last call.
-    pub(super) fn take_unreported(&mut self) -> Places {
+    pub(super) fn take_unreported(&mut self) -> PortSet {
         self.unreported.add_all(&self.now);
         core::mem::take(&mut self.unreported)
     }
@@ -120,13 +120,13 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    fn of(places: &[usize]) -> Places {
-        let mut set = Places::default();
+    fn of(places: &[usize]) -> PortSet {
+        let mut set = PortSet::default();
         places.iter().for_each(|place| set.insert(*place));
         set
     }
 
-    fn all(set: &Places) -> Vec<usize> {
+    fn all(set: &PortSet) -> Vec<usize> {
         set.iter().collect()
     }
 
@@ -145,7 +145,7 @@ mod tests {
         set.remove(64);
         set.set(1, true);
         assert_eq!(all(&set), [0, 1, 200]);
-        assert_eq!(all(&Places::default()), []);
+        assert_eq!(all(&PortSet::default()), []);
     }
 
     #[test]
