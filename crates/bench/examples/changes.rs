@@ -64,7 +64,7 @@ enum Change {
     Settling,
 }
 
-const ROWS: [Row; 20] = [
+const ROWS: [Row; 21] = [
     Row {
         name: "VLANs on bridges, settling, per VLAN",
         sizes: Sizes::Usual,
@@ -147,6 +147,12 @@ const ROWS: [Row; 20] = [
         sizes: Sizes::Usual,
         prepare: |n| format!("{UPLINK}{}", lines(n, route)),
         change: Change::Command(|_, i| route(i)),
+    },
+    Row {
+        name: "route with a checked gateway",
+        sizes: Sizes::Usual,
+        prepare: |n| lines(n, checked_route),
+        change: Change::Command(|_, i| checked_route(i)),
     },
     Row {
         name: "address-list entry",
@@ -581,6 +587,12 @@ fn route(i: usize) -> String {
         "/ip/route/add dst-address={}/32 gateway=192.0.2.2",
         address(i)
     )
+}
+
+/// Returns a route with a gateway of its own, which no route leads to.
+fn checked_route(i: usize) -> String {
+    let (to, gateway) = (address(i), address((1 << 22) + i));
+    format!("/ip/route/add dst-address={to}/32 gateway={gateway} check-gateway=ping")
 }
 
 fn entry(i: usize) -> String {

@@ -1,7 +1,6 @@
 //! Gateway checks: selects the next hops that probes leave by, and passes the results on to routes.
 
 use core::net::IpAddr;
-use std::collections::BTreeSet;
 
 use dataplane::table::NextHopId;
 use frame::InterfaceId;
@@ -15,13 +14,18 @@ use crate::feature::check::{CheckRequest, Checked};
 use crate::rib::{Check, Family, Gateway, Rib, Target, V4, V6};
 
 impl Control {
-    /// Watches exactly the gateways that routes need watched.
+    /// Starts and stops checks of gateways by the changes of routes.
     pub(super) fn watch_gateways(&mut self) {
-        let wanted: BTreeSet<_> = wanted(&self.v4.rib, Checked::V4)
-            .chain(wanted(&self.v6.rib, Checked::V6))
-            .collect();
+        let of_ipv4 = changes(&mut self.v4.rib, Checked::V4);
+        let of_ipv6 = changes(&mut self.v6.rib, Checked::V6);
         let mut out = Effects::default();
-        self.features.checks.watch(wanted, self.now, &mut out);
+        for (gateway, how, is_needed) in of_ipv4.into_iter().chain(of_ipv6) {
+            let checks = &mut self.features.checks;
+            match is_needed {
+                true => checks.watch(gateway, how, self.now, &mut out),
+                false => checks.unwatch(gateway, how, self.now, &mut out),
+            }
+        }
         self.carry_out(out);
     }
 
@@ -174,14 +178,18 @@ impl Control {
     }
 }
 
-fn wanted<F: Family>(
-    rib: &Rib<F>,
+/// Returns the gateways whose checks begin (true) or end.
+fn changes<F: Family>(
+    rib: &mut Rib<F>,
     checked: impl Fn(Gateway<F>) -> Checked,
-) -> impl Iterator<Item = (Checked, How)> {
-    rib.checked().filter_map(move |(gateway, check)| {
-        let how = how_of(check)?;
-        gateway.address().map(|_| (checked(gateway), how))
-    })
+) -> Vec<(Checked, How, bool)> {
+    let changes = rib.take_check_changes().into_iter();
+    let changes = changes.filter(|(gateway, ..)| gateway.address().is_some());
+    changes
+        .filter_map(|(gateway, check, is_needed)| {
+            Some((checked(gateway), how_of(check)?, is_needed))
+        })
+        .collect()
 }
 
 fn how_of(check: Check) -> Option<How> {

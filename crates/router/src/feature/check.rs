@@ -45,32 +45,27 @@ impl Checks {
         self.watched.iter().copied()
     }
 
-    /// Replaces the watched gateways.
-    pub(crate) fn watch(
-        &mut self,
-        wanted: BTreeSet<(Checked, How)>,
-        now: Instant,
-        out: &mut Effects,
-    ) {
-        if wanted == self.watched {
-            return;
-        }
-        let watched = core::mem::replace(&mut self.watched, wanted.clone());
-        for (gateway, how) in watched.difference(&wanted).copied() {
-            self.feed(Event::Unwatch { gateway, how }, now, out);
-            if how == How::Ping {
-                self.asked.remove(&gateway);
-            }
-            // An unwatched gateway counts as alive.
-            out.push(Effect::Gateway(CheckRequest::Judge {
-                gateway,
-                how,
-                alive: true,
-            }));
-        }
-        for (gateway, how) in wanted.difference(&watched).copied() {
+    /// Starts the check of a gateway.
+    pub(crate) fn watch(&mut self, gateway: Checked, how: How, now: Instant, out: &mut Effects) {
+        if self.watched.insert((gateway, how)) {
             self.feed(Event::Watch { gateway, how }, now, out);
         }
+    }
+
+    /// Ends the check of a gateway, which counts as alive from now on.
+    pub(crate) fn unwatch(&mut self, gateway: Checked, how: How, now: Instant, out: &mut Effects) {
+        if !self.watched.remove(&(gateway, how)) {
+            return;
+        }
+        self.feed(Event::Unwatch { gateway, how }, now, out);
+        if how == How::Ping {
+            self.asked.remove(&gateway);
+        }
+        out.push(Effect::Gateway(Wanted::Judge {
+            gateway,
+            how,
+            alive: true,
+        }));
     }
 
     /// Probes a gateway out of turn after a path to it returned.

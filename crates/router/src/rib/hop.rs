@@ -75,7 +75,9 @@ pub(super) struct Hops<F: Family> {
     pub(super) hops: Vec<Option<Hop<F>>>,
     pub(super) by_key: BTreeMap<HopKey<F>, u32>,
     /// Gateways that need checks.
-    pub(super) checked: BTreeSet<HopKey<F>>,
+    checked: BTreeSet<HopKey<F>>,
+    /// Gateways whose need for a check may have changed.
+    check_changes: BTreeSet<(Gateway<F>, Check)>,
     pub(super) sets: Vec<Option<Set>>,
     pub(super) by_hops: BTreeMap<Box<[u32]>, u32>,
     free_hops: Vec<u32>,
@@ -88,6 +90,7 @@ impl<F: Family> Default for Hops<F> {
             hops: Vec::new(),
             by_key: BTreeMap::new(),
             checked: BTreeSet::new(),
+            check_changes: BTreeSet::new(),
             sets: Vec::new(),
             by_hops: BTreeMap::new(),
             free_hops: Vec::new(),
@@ -129,6 +132,7 @@ impl<F: Family> Hops<F> {
         self.by_key.insert(key, id);
         if key.check != Check::None {
             self.checked.insert(key);
+            self.check_changes.insert((key.gateway, key.check));
         }
         id
     }
@@ -169,9 +173,27 @@ impl<F: Family> Hops<F> {
     pub(super) fn remove_hop(&mut self, id: u32) -> Option<Hop<F>> {
         let hop = self.hops.get_mut(id as usize)?.take()?;
         self.by_key.remove(&hop.key);
-        self.checked.remove(&hop.key);
+        if self.checked.remove(&hop.key) {
+            self.check_changes.insert((hop.key.gateway, hop.key.check));
+        }
         self.free_hops.push(id);
         Some(hop)
+    }
+
+    /// Returns the gateways whose need for a check may have changed since the last call, with the method, and whether
+    /// the check is needed now.
+    pub(super) fn take_check_changes(&mut self) -> Vec<(Gateway<F>, Check, bool)> {
+        let changes = core::mem::take(&mut self.check_changes);
+        let is_needed = |gateway: Gateway<F>, check: Check| {
+            let first = HopKey::new(gateway, 0, Check::None);
+            let keys = self.checked.range(first..);
+            let mut keys = keys.take_while(|key| key.gateway == gateway);
+            keys.any(|key| key.check == check)
+        };
+        let changes = changes.into_iter();
+        changes
+            .map(|(gateway, check)| (gateway, check, is_needed(gateway, check)))
+            .collect()
     }
 
     /// Records that `hop` is resolved through `set`, in place of its previous set.

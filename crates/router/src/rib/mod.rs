@@ -307,10 +307,10 @@ impl<F: Family> Rib<F> {
         failed.next().is_none_or(|(dead, _)| dead != gateway)
     }
 
-    /// Returns the gateways that need checks, with the method; in a stable order, possibly with duplicates.
-    pub fn checked(&self) -> impl Iterator<Item = (Gateway<F>, Check)> {
-        let checked = self.hops.checked.iter();
-        checked.map(|key| (key.gateway, key.check))
+    /// Returns the gateways whose need for a check may have changed since the last call, with the method, and whether
+    /// a route needs the check now.
+    pub fn take_check_changes(&mut self) -> Vec<(Gateway<F>, Check, bool)> {
+        self.hops.take_check_changes()
     }
 
     /// Returns the checked gateways that became reachable since the last call, because a link came up or a route was

@@ -270,7 +270,9 @@ fn a_recursive_route_fails_over_when_its_check_fails() {
     }
     rib.settle(&mut fib);
     assert_eq!(fib.at("0.0.0.0/0").egress, ETHER1);
-    assert_eq!(rib.checked().count(), 2);
+    let needed = [via("8.8.8.8"), via("9.9.9.9")].map(|gateway| (gateway, Check::Ping, true));
+    assert_eq!(rib.take_check_changes(), needed);
+    assert_eq!(rib.take_check_changes(), []);
 
     rib.set_alive(via("8.8.8.8"), Check::Ping, false);
     rib.settle(&mut fib);
