@@ -26,6 +26,8 @@ pub(crate) struct Registry {
     names: Vec<&'static str>,
     /// By service: positions in the feature list of the features that receive it.
     hearers: Vec<Vec<usize>>,
+    /// Services of the features when the table was compiled.
+    wanted: Vec<(usize, Service)>,
     table: Arc<Services>,
 }
 
@@ -66,6 +68,10 @@ impl Registry {
     pub(super) fn register(&mut self, wanted: Vec<(usize, Service)>) -> (bool, Vec<String>) {
         let mut services: BTreeMap<ServiceId, Service> = BTreeMap::new();
         let mut complaints = Vec::new();
+        if wanted == self.wanted {
+            return (false, complaints);
+        }
+        self.wanted.clone_from(&wanted);
         self.hearers = vec![Vec::new(); SERVICES];
         for (feature, service) in wanted {
             let Some(id) = self.place(service.name) else {
@@ -178,7 +184,7 @@ impl Control {
         let (features, _, running) = self.features();
         features.lay_out(others, &running, &mut out);
         self.carry_out(out);
-        self.retap();
+        self.retap_changed(others);
     }
 
     /// Answers the SNMP requests of this step. The agent is moved out meanwhile, because its tables read the rows of

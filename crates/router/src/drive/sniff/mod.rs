@@ -142,23 +142,41 @@ impl Control {
 
     /// Taps exactly those interfaces that an instrument needs.
     pub(super) fn retap(&mut self) {
+        let ids = { self.layout.interfaces.keys() }.chain(&self.instruments.tapped);
+        let ids: BTreeSet<_> = ids.copied().collect();
+        self.retap_changed(&ids);
+    }
+
+    /// Taps or releases these interfaces, as the instruments need.
+    pub(super) fn retap_changed(&mut self, ids: &BTreeSet<InterfaceId>) {
         let looks = &self.instruments;
         let places = looks.open.values().map(|open| &open.places);
         let places: Vec<_> = places.chain(looks.sniffer.places()).collect();
         if places.is_empty() && looks.tapped.is_empty() {
             return;
         }
-        let all = self.layout.interfaces.iter();
-        let wanted = all.filter(|(_, laid)| places.iter().any(|places| places.have(&laid.name)));
-        let wanted: BTreeSet<_> = wanted.map(|(id, _)| *id).collect();
+        let is_wanted = |id: &InterfaceId| {
+            let laid = self.layout.interfaces.get(id);
+            laid.is_some_and(|laid| places.iter().any(|places| places.have(&laid.name)))
+        };
+        let wanted: BTreeSet<_> = ids.iter().copied().filter(is_wanted).collect();
         let snaps = looks.open.values().map(Open::snap);
         let snap = snaps.chain(looks.sniffer.snap()).max();
         self.published.table().set_snap(snap.unwrap_or(HEADERS));
-        let before = core::mem::replace(&mut self.instruments.tapped, wanted.clone());
-        for id in before.symmetric_difference(&wanted) {
-            self.published.table().set_tap(*id, wanted.contains(id));
+        let mut is_other = false;
+        for id in ids {
+            let is_tapped = wanted.contains(id);
+            let tapped = &mut self.instruments.tapped;
+            let changed = match is_tapped {
+                true => tapped.insert(*id),
+                false => tapped.remove(id),
+            };
+            if changed {
+                self.published.table().set_tap(*id, is_tapped);
+                is_other = true;
+            }
         }
-        if before != wanted {
+        if is_other {
             // Removes the shortcuts of devices: tapped interfaces create none, so that all frames are seen.
             self.fib.forget_shortcuts();
         }
