@@ -36,6 +36,7 @@ use self::sessions::{Sessions, Waiting};
 use super::hear::{Datagram, Heard, Hearing};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::clock::DayClock;
+use crate::drive::timers::Timers;
 use crate::intent::{ItemId, Name, Wanted};
 use crate::kind::wireguard::MENU;
 use crate::live::number;
@@ -56,6 +57,8 @@ pub(crate) struct Wireguards {
     entropy: fn() -> Entropy,
     clock: DayClock,
     networks: BTreeMap<ItemId, Net>,
+    /// Deadlines of devices, by interface.
+    timers: Timers<ItemId>,
     names: BTreeMap<Name, ItemId>,
     /// Interface that listens on each UDP port: the first one configured for it.
     ports: BTreeMap<u16, ItemId>,
@@ -104,6 +107,7 @@ impl Wireguards {
             entropy,
             clock,
             networks: BTreeMap::new(),
+            timers: Timers::default(),
             names: BTreeMap::new(),
             ports: BTreeMap::new(),
             peers: BTreeMap::new(),
@@ -182,6 +186,7 @@ impl Wireguards {
             let time = Event::Clock(unix_nanos(&self.clock));
             net.device.handle(time, now, &mut actions);
             net.device.handle(event, now, &mut actions);
+            self.timers.set(network, net.device.deadline());
         }
         self.act_all(network, actions, now, out);
     }
@@ -367,6 +372,7 @@ impl Wireguards {
     fn take_network_away(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
         self.handle(id, Event::Private(None), now, out);
         self.networks.remove(&id);
+        self.timers.set(id, None);
         out.push(Effect::Item(id, Wanted::Interface(None)));
     }
 
@@ -552,27 +558,21 @@ impl Feature for Wireguards {
                 }
             }
         }
-        let due = self.networks.iter().filter(|(_, net)| {
-            let deadline = net.device.deadline();
-            deadline.is_some_and(|at| at <= now)
-        });
-        for network in due.map(|(id, _)| *id).collect::<Vec<_>>() {
+        let due: Vec<_> = core::iter::from_fn(|| self.timers.due(now)).collect();
+        for network in due {
             let mut actions = Vec::new();
             if let Some(net) = self.networks.get_mut(&network) {
                 let time = Event::Clock(unix_nanos(&self.clock));
                 net.device.handle(time, now, &mut actions);
                 net.device.tick(now, &mut actions);
+                self.timers.set(network, net.device.deadline());
             }
             self.act_all(network, actions, now, out);
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let devices = self
-            .networks
-            .values()
-            .filter_map(|net| net.device.deadline());
-        devices.chain(self.look).min()
+        self.timers.deadline().into_iter().chain(self.look).min()
     }
 
     fn services(&self) -> Vec<Service> {
