@@ -23,6 +23,9 @@ const MAX_NAME: usize = 255;
 /// Bytes of a message to the client that are sent.
 const MAX_MESSAGE: usize = 200;
 
+/// Position of the identifier in a packet of PAP or CHAP.
+const IDENTIFIER: usize = 3;
+
 /// Progress of authentication.
 #[derive(Debug, PartialEq, Eq)]
 enum Progress {
@@ -108,7 +111,7 @@ impl Server {
         out: &mut Vec<Action>,
     ) {
         let claim = match (self.method, protocol, control.code) {
-            (Method::Pap, PAP, pap::REQUEST) => self.read_request(control),
+            (Method::Pap, PAP, pap::REQUEST) => Self::read_request(control),
             (Method::Chap | Method::MsChap1 | Method::MsChap2, CHAP, chap::RESPONSE) => {
                 self.read_response(control)
             }
@@ -122,9 +125,13 @@ impl Server {
                 self.expires = Some(now + VERIFY_TIMEOUT);
                 out.push(Action::Verify(Box::new(claim)));
             }
-            // A client repeats its request until it is answered.
-            (Ok(_), Progress::Verifying) => {}
-            (Ok(_), Progress::Answered(answer)) => out.push(Action::Send(answer.clone())),
+            // A client repeats its request until it is answered; some clients of PAP change the identifier.
+            (Ok(_), Progress::Verifying) => self.id = control.id,
+            (Ok(_), Progress::Answered(answer)) => {
+                let mut answer = answer.clone();
+                answer[IDENTIFIER] = control.id;
+                out.push(Action::Send(answer));
+            }
         }
     }
 
@@ -171,18 +178,14 @@ impl Server {
         Control { code, id, data }.build(CHAP)
     }
 
-    fn read_request(&self, request: Control<'_>) -> Result<Claim, Fault> {
+    fn read_request(request: Control<'_>) -> Result<Claim, Fault> {
         let [name, password] = pap::parse_request(request.data)?;
-        let is_repeated = request.id == self.id;
-        match self.progress {
-            Progress::Answered(_) if !is_repeated => Err(Fault::Mismatch),
-            _ => Ok(Claim {
-                name: name.into(),
-                response: Response::Pap {
-                    password: Password::new(password),
-                },
-            }),
-        }
+        Ok(Claim {
+            name: name.into(),
+            response: Response::Pap {
+                password: Password::new(password),
+            },
+        })
     }
 
     fn read_response(&self, response: Control<'_>) -> Result<Claim, Fault> {

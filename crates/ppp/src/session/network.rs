@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use machine::Instant;
 
-use super::{Phase, Session};
+use super::{Authentication, Phase, Session};
 use crate::event::{Action, Grant, Link};
 use crate::keepalive::{FALLBACK_MTU, KeepaliveTimer, Probe};
 use crate::multilink::{Fragment, Reassembly};
@@ -108,6 +108,9 @@ impl Session {
     /// Ends the setup when a network protocol opens. Drops a peer that reopens protocols too often.
     pub(super) fn count_opening(&mut self, now: Instant, out: &mut Vec<Action>) {
         self.setup_expires = None;
+        // A client that opens a network protocol knows that it was accepted, and repeats its response no more.
+        self.authentication
+            .take_if(|authentication| matches!(**authentication, Authentication::Server(_)));
         self.openings = self.openings.saturating_add(1);
         if self.openings > MAX_OPENINGS {
             self.close(DownReason::Restarted, now, out);

@@ -56,6 +56,8 @@ pub(crate) struct Pair {
     /// Packets are lost that a direction's flag names.
     pub(crate) cut: [bool; 2],
     pub(crate) sent: usize,
+    /// Longer packets are lost, in bytes behind the protocol field.
+    pub(crate) largest: usize,
     verify: Verifier,
     rng: Rng,
     wire: BTreeMap<(Instant, usize), (usize, Packet)>,
@@ -96,9 +98,19 @@ pub(crate) fn verify(claim: &Claim) -> Result<Box<Grant>, Box<str>> {
 
 impl Pair {
     pub(crate) fn new(client: Settings, server: Settings, seed: u64) -> Self {
+        Self::with_payload(client, server, 1492, seed)
+    }
+
+    /// Joins two ends by a carrier of packets with at most `payload` bytes.
+    pub(crate) fn with_payload(
+        client: Settings,
+        server: Settings,
+        payload: u16,
+        seed: u64,
+    ) -> Self {
         let mut rng = Rng::seeded(seed);
         let end = |settings, rng: Rng| End {
-            session: Session::new(Arc::new(settings), 1492, rng),
+            session: Session::new(Arc::new(settings), payload, rng),
             link: None,
             ipv4: None,
             ipv6: None,
@@ -112,6 +124,7 @@ impl Pair {
             faults: Faults::default(),
             cut: [false; 2],
             sent: 0,
+            largest: usize::MAX,
             verify,
             rng,
             wire: BTreeMap::new(),
@@ -227,7 +240,7 @@ impl Pair {
 
     fn send(&mut self, from: usize, packet: Packet) {
         self.sent += 1;
-        if self.cut[from] || self.rng.percent(self.faults.lost) {
+        if self.cut[from] || packet.len() - 2 > self.largest || self.rng.percent(self.faults.lost) {
             return;
         }
         let copies = 1 + usize::from(self.rng.percent(self.faults.duplicated));

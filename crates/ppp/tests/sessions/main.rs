@@ -1,5 +1,9 @@
-//! Sessions against each other in virtual time.
+//! Sessions against each other in virtual time, and against packets of a foreign peer.
 
 mod end;
+mod hostile;
+mod keepalive;
 mod link;
 mod open;
+mod options;
+mod peer;
