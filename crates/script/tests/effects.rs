@@ -265,12 +265,12 @@ fn the_log_says_what_was_put_into_use_in_vain() {
         std::mem::take(&mut live.0)
     };
 
-    let said = "system,warning ppp secret a has no effect here yet: PPP and its tunnels";
-    let add = "/ppp secret add name=a";
+    let said = "system,warning ip hotspot user a has no effect here yet: hotspot";
+    let add = "/ip hotspot user add name=a";
     assert_eq!(run(add), [said]);
-    let set = "/ppp secret set a comment=x; /ppp secret set a disabled=yes";
+    let set = "/ip hotspot user set a comment=x; /ip hotspot user set a disabled=yes";
     assert_eq!(run(set), [""; 0]);
-    assert_eq!(run("/ppp secret enable a"), [said]);
+    assert_eq!(run("/ip hotspot user enable a"), [said]);
     let said = "system,warning ip address address=10.0.0.1/24 network=10.0.0.0 interface=br \
                 has no effect here yet: virtual interfaces (interface=br)";
     let add = "/ip address add address=10.0.0.1/24 interface=br";
@@ -285,7 +285,7 @@ fn the_log_says_what_was_put_into_use_in_vain() {
         [""; 0]
     );
     // A loop gives one warning.
-    let each = ":for n from=1 to=9 do={ /ppp secret add name=$n }";
+    let each = ":for n from=1 to=9 do={ /ip hotspot user add name=$n }";
     assert_eq!(run(each).len(), 1);
 }
 

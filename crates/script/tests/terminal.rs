@@ -159,20 +159,23 @@ fn where_nobody_sits_nobody_is_asked_and_nothing_is_drawn() {
 
 #[test]
 fn what_is_put_into_use_without_effect_is_told_at_the_console_alone() {
-    let line = "/ppp secret add name=a disabled=yes; \
-                /ppp secret set a comment=b; :put still";
+    let line = "/ip hotspot user add name=a disabled=yes; \
+                /ip hotspot user set a comment=b; :put still";
     let mut desk = Desk::default();
     assert_eq!(run(&mut desk, line), Ok(()));
     assert_eq!(desk.shown, "still\n");
 
     for line in [
-        "/ppp secret add name=a",
-        "/ppp secret add name=a disabled=yes; /ppp secret enable a",
-        ":foreach n in=(\"a\",\"b\") do={ /ppp secret add name=$n }",
+        "/ip hotspot user add name=a",
+        "/ip hotspot user add name=a disabled=yes; /ip hotspot user enable a",
+        ":foreach n in=(\"a\",\"b\") do={ /ip hotspot user add name=$n }",
     ] {
         let mut desk = Desk::default();
         assert_eq!(run(&mut desk, line), Ok(()));
-        assert_eq!(desk.shown, "ppp secret has no effect here yet\n", "{line}");
+        assert_eq!(
+            desk.shown, "ip hotspot user has no effect here yet\n",
+            "{line}"
+        );
 
         let (mut store, mut out) = (schema::store(), String::new());
         let mut session = Session::new("admin");

@@ -134,7 +134,11 @@ impl Ppp {
                     let received = session.has_received();
                     answers.push(Event::Traffic { received });
                 }
-                Action::LinkUp(link) => self.link_up(serial, link, out),
+                Action::LinkUp(link) => {
+                    if !self.link_up(serial, link, out) {
+                        answers.push(Event::Close(CloseReason::Internal));
+                    }
+                }
                 Action::MtuReduced(mtu) => self.reduce_mtu(serial, mtu, out),
                 Action::Ipv4Up(ipv4) => self.ipv4_up(serial, ipv4, now, out),
                 Action::Ipv4Down => self.ipv4_down(serial, out),

@@ -5,11 +5,12 @@
 //!                                                             └──────▶ interface, addresses, routes, lists, queue
 //! ```
 //! `carrier/` has the protocols below PPP. `session.rs` is one session; `drive.rs` passes events to sessions and carries
-//! out their actions; `login.rs` authenticates users and `grant.rs` computes their settings; `objects.rs` makes what an
-//! open session has, with the session as owner. Every event costs what its session costs, however many there are.
+//! out their actions; `login.rs` authenticates users and `grant.rs` computes their settings; `open.rs` and `objects.rs`
+//! make what an open session has, with the session as owner. Every event costs what its session costs, however many there are.
 
 mod aaa;
 mod active;
+mod bindings;
 mod carrier;
 mod dial;
 mod drive;
@@ -17,6 +18,7 @@ mod grant;
 mod login;
 mod names;
 mod objects;
+mod open;
 mod profile;
 mod route_text;
 mod rules;
@@ -35,9 +37,9 @@ use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
 use service::pool::Pools;
 
 use self::aaa::Aaa;
+use self::bindings::Bindings;
 use self::carrier::{Carrier, CarrierOutput, LinkEvent, LinkId};
 use self::names::InterfaceNames;
-use self::objects::Bindings;
 use self::profile::Profiles;
 use self::rules::SharedRules;
 use self::secret::Secrets;

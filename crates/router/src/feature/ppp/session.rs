@@ -43,7 +43,7 @@ pub(super) struct Login {
     pub(super) opened: Option<Instant>,
     /// Whether the user was logged in: accounting and `on-up` have begun.
     pub(super) is_up: bool,
-    /// Rules that the session shares with others.
+    /// Rules that packets of the session pass.
     pub(super) joined: Vec<RuleSet>,
     /// Traffic when it was last read.
     traffic: Traffics,

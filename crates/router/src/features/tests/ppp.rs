@@ -13,6 +13,8 @@ use super::rig::{MAC, Rig};
 const BARE: u16 = 0x88b6;
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
+/// Frames that arrive together, within the pool of the worker.
+const AT_ONCE: usize = 64;
 
 /// A client, with the results of its session.
 struct Customer {
@@ -93,21 +95,27 @@ impl World {
 
     /// Passes frames to the router and its answers to the clients, until all are silent.
     fn exchange(&mut self, mut frames: Vec<Vec<u8>>) {
-        loop {
-            let sent = self.rig.pass_all(core::mem::take(&mut frames));
-            let sent = sent.into_iter().filter(|frame| {
-                frame.len() > ETHERNET && frame[12..ETHERNET] == BARE.to_be_bytes()
-            });
-            let sent: Vec<_> = sent.collect();
-            if sent.is_empty() {
-                return;
-            }
-            for frame in sent {
-                let number = [frame[2], frame[3], frame[4], frame[5]];
-                let number = u32::from_be_bytes(number);
-                frames.extend(self.feed(number, Event::Packet(&frame[ETHERNET..])));
+        while !frames.is_empty() {
+            let arriving = core::mem::take(&mut frames);
+            for some in arriving.chunks(AT_ONCE) {
+                let sent = self.rig.pass_all(some.to_vec());
+                frames.extend(self.deliver(sent));
             }
         }
+    }
+
+    /// Delivers the frames of the router to the clients; returns their answers.
+    fn deliver(&mut self, sent: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let mut answers = Vec::new();
+        for frame in sent {
+            if let Some((header, packet)) = frame.split_first_chunk::<ETHERNET>()
+                && header[12..] == BARE.to_be_bytes()
+            {
+                let number = u32::from_be_bytes([header[2], header[3], header[4], header[5]]);
+                answers.extend(self.feed(number, Event::Packet(packet)));
+            }
+        }
+        answers
     }
 
     /// Lets time pass for the router.
@@ -115,13 +123,7 @@ impl World {
         self.now += Duration::from_secs(seconds);
         let second = self.now.saturating_since(Instant::ZERO).as_secs();
         let sent = self.rig.go_on_until(second);
-        let mut frames = Vec::new();
-        for frame in sent {
-            if frame.len() > ETHERNET && frame[12..ETHERNET] == BARE.to_be_bytes() {
-                let number = u32::from_be_bytes([frame[2], frame[3], frame[4], frame[5]]);
-                frames.extend(self.feed(number, Event::Packet(&frame[ETHERNET..])));
-            }
-        }
+        let frames = self.deliver(sent);
         self.exchange(frames);
     }
 
