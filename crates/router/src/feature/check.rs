@@ -61,7 +61,7 @@ impl Checks {
         if how == How::Ping {
             self.asked.remove(&gateway);
         }
-        out.push(Effect::Gateway(Wanted::Judge {
+        out.push(Effect::Gateway(CheckRequest::Judge {
             gateway,
             how,
             alive: true,
