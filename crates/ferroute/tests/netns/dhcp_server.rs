@@ -131,7 +131,9 @@ fn it_is_limited(lab: &Lab, router: &Router, folder: &Folder) {
         "D name=\"dhcp-ds<",
         &target,
         "max-limit=2M/8M",
+        "limit-at=2M/8M",
         "burst-limit=4M/16M",
+        "burst-threshold=1M/4M",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }

@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use ipnet::IpNet;
 use menu::{Item, Value};
 use queue::Limits;
+use schema::RateLimit;
 use service::dhcp::server::{DYNAMIC, Lease, State};
 use wire::Mac;
 
 use super::{DhcpServer, DhcpServers, Effect, Effects, items};
 use crate::feature::NewObject;
-use crate::feature::queue::parse_limits;
+use crate::feature::queue::queue_limits;
 use crate::intent::{ItemId, Name, Neighbour};
 use crate::object::{DynamicName, DynamicQueue, ListEntry, Made, Owner, QueueTarget};
 use crate::rib::V4;
@@ -65,7 +66,7 @@ impl QueueTerms {
         let name =
             |property| items::name(item, property).filter(|name| !matches!(&**name, "" | "none"));
         Some(Self {
-            limits: parse_limits(item.text("rate-limit"))?,
+            limits: queue_limits(RateLimit::parse(item.text("rate-limit")).ok()?),
             parent: name("parent-queue"),
             kind: name("queue-type"),
             first: item.text("insert-queue-before") == "first",
@@ -157,12 +158,7 @@ impl DhcpServers {
     }
 
     /// Returns the ARP entry of a lease, if its server adds them.
-    fn neighbour(
-        &self,
-        lease: &Lease,
-        server: &DhcpServer,
-        addr: Ipv4Addr,
-    ) -> Option<Neighbour<V4>> {
+    fn neighbour(&self, lease: &Lease, server: &DhcpServer, addr: Ipv4Addr) -> Option<Neighbour<V4>> {
         let is_neighbour = server.relay.is_none() && lease.client.mac != Mac::ZERO;
         (server.add_arp && is_neighbour).then(|| Neighbour {
             addr,

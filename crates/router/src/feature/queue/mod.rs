@@ -25,7 +25,7 @@ use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
 use queue::{Direction, Fifo, Kind, Match, PacketFields};
 
 use self::branch::{LOOK, Numbers};
-pub(crate) use self::dynamic::parse_limits;
+pub(crate) use self::dynamic::queue_limits;
 use self::simple::Simples;
 use self::tree::Trees;
 pub(crate) use self::wanted::Wanted;
