@@ -47,22 +47,35 @@ pub mod code {
     pub const COA_NAK: u8 = 45;
 }
 
-/// Attribute types (RFC 2865, 5; RFC 2866, 5; RFC 2869, 5; RFC 3162, 2; RFC 3579, 3; RFC 5176, 3).
+/// Attribute types (RFC 2865, 5; RFC 2866, 5; RFC 2869, 5; RFC 3162, 2; RFC 3579, 3; RFC 4818, 3; RFC 5176, 3;
+/// RFC 6911, 3).
 pub mod kind {
     /// User-Name
     pub const USER_NAME: u8 = 1;
     /// User-Password
     pub const USER_PASSWORD: u8 = 2;
+    /// CHAP-Password
+    pub const CHAP_PASSWORD: u8 = 3;
     /// NAS-IP-Address
     pub const NAS_IP_ADDRESS: u8 = 4;
     /// NAS-Port
     pub const NAS_PORT: u8 = 5;
     /// Service-Type
     pub const SERVICE_TYPE: u8 = 6;
+    /// Framed-Protocol
+    pub const FRAMED_PROTOCOL: u8 = 7;
     /// Framed-IP-Address
     pub const FRAMED_IP_ADDRESS: u8 = 8;
+    /// Framed-IP-Netmask
+    pub const FRAMED_IP_NETMASK: u8 = 9;
+    /// Filter-Id
+    pub const FILTER_ID: u8 = 11;
+    /// Framed-MTU
+    pub const FRAMED_MTU: u8 = 12;
     /// Reply-Message
     pub const REPLY_MESSAGE: u8 = 18;
+    /// Framed-Route
+    pub const FRAMED_ROUTE: u8 = 22;
     /// State
     pub const STATE: u8 = 24;
     /// Class
@@ -79,6 +92,8 @@ pub mod kind {
     pub const CALLING_STATION: u8 = 31;
     /// NAS-Identifier
     pub const NAS_IDENTIFIER: u8 = 32;
+    /// Proxy-State
+    pub const PROXY_STATE: u8 = 33;
     /// Acct-Status-Type
     pub const STATUS: u8 = 40;
     /// Acct-Delay-Time
@@ -105,8 +120,12 @@ pub mod kind {
     pub const OUTPUT_GIGAWORDS: u8 = 53;
     /// Event-Timestamp
     pub const EVENT_TIMESTAMP: u8 = 55;
+    /// CHAP-Challenge
+    pub const CHAP_CHALLENGE: u8 = 60;
     /// NAS-Port-Type
     pub const NAS_PORT_TYPE: u8 = 61;
+    /// Port-Limit
+    pub const PORT_LIMIT: u8 = 62;
     /// EAP-Message
     pub const EAP_MESSAGE: u8 = 79;
     /// Message-Authenticator
@@ -115,20 +134,46 @@ pub mod kind {
     pub const INTERIM_INTERVAL: u8 = 85;
     /// NAS-Port-Id
     pub const NAS_PORT_ID: u8 = 87;
+    /// Framed-Pool
+    pub const FRAMED_POOL: u8 = 88;
     /// NAS-IPv6-Address
     pub const NAS_IPV6_ADDRESS: u8 = 95;
+    /// Framed-Interface-Id
+    pub const FRAMED_INTERFACE_ID: u8 = 96;
+    /// Framed-IPv6-Prefix
+    pub const FRAMED_IPV6_PREFIX: u8 = 97;
+    /// Framed-IPv6-Route
+    pub const FRAMED_IPV6_ROUTE: u8 = 99;
+    /// Framed-IPv6-Pool
+    pub const FRAMED_IPV6_POOL: u8 = 100;
     /// Error-Cause
     pub const ERROR_CAUSE: u8 = 101;
+    /// Delegated-IPv6-Prefix
+    pub const DELEGATED_IPV6_PREFIX: u8 = 123;
+    /// Framed-IPv6-Address
+    pub const FRAMED_IPV6_ADDRESS: u8 = 168;
+    /// Delegated-IPv6-Prefix-Pool
+    pub const DELEGATED_IPV6_PREFIX_POOL: u8 = 171;
 }
 
 /// Vendor ids and attribute types.
 pub mod vendor {
     /// Microsoft (RFC 2548).
     pub const MICROSOFT: u32 = 311;
+    /// MS-CHAP-Response
+    pub const MS_CHAP_RESPONSE: u8 = 1;
     /// MS-CHAP-Error
     pub const MS_CHAP_ERROR: u8 = 2;
+    /// MS-MPPE-Encryption-Policy
+    pub const MS_MPPE_ENCRYPTION_POLICY: u8 = 7;
+    /// MS-MPPE-Encryption-Types
+    pub const MS_MPPE_ENCRYPTION_TYPES: u8 = 8;
+    /// MS-CHAP-Domain
+    pub const MS_CHAP_DOMAIN: u8 = 10;
     /// MS-CHAP-Challenge
     pub const MS_CHAP_CHALLENGE: u8 = 11;
+    /// MS-CHAP-MPPE-Keys
+    pub const MS_CHAP_MPPE_KEYS: u8 = 12;
     /// MS-MPPE-Send-Key
     pub const MS_MPPE_SEND_KEY: u8 = 16;
     /// MS-MPPE-Recv-Key
@@ -137,10 +182,62 @@ pub mod vendor {
     pub const MS_CHAP2_RESPONSE: u8 = 25;
     /// MS-CHAP2-Success
     pub const MS_CHAP2_SUCCESS: u8 = 26;
+    /// MS-Primary-DNS-Server
+    pub const MS_PRIMARY_DNS: u8 = 28;
+    /// MS-Secondary-DNS-Server
+    pub const MS_SECONDARY_DNS: u8 = 29;
+    /// Ascend.
+    pub const ASCEND: u32 = 529;
+    /// Ascend-Data-Rate
+    pub const ASCEND_DATA_RATE: u8 = 197;
+    /// Ascend-Xmit-Rate
+    pub const ASCEND_XMIT_RATE: u8 = 255;
+    /// Wi-Fi Alliance (WISPr).
+    pub const WISPR: u32 = 14_122;
+    /// WISPr-Bandwidth-Max-Up: bits per second from the user
+    pub const WISPR_BANDWIDTH_MAX_UP: u8 = 7;
+    /// WISPr-Bandwidth-Max-Down: bits per second to the user
+    pub const WISPR_BANDWIDTH_MAX_DOWN: u8 = 8;
     /// MikroTik.
     pub const MIKROTIK: u32 = 14_988;
-    /// Mikrotik-Group: the group of a user.
+    /// Mikrotik-Recv-Limit: bytes from the user
+    pub const MIKROTIK_RECV_LIMIT: u8 = 1;
+    /// Mikrotik-Xmit-Limit: bytes to the user
+    pub const MIKROTIK_XMIT_LIMIT: u8 = 2;
+    /// Mikrotik-Group: the group of a user, or the profile of a session
     pub const MIKROTIK_GROUP: u8 = 3;
+    /// Mikrotik-Rate-Limit
+    pub const MIKROTIK_RATE_LIMIT: u8 = 8;
+    /// Mikrotik-Realm
+    pub const MIKROTIK_REALM: u8 = 9;
+    /// Mikrotik-Host-IP
+    pub const MIKROTIK_HOST_IP: u8 = 10;
+    /// Mikrotik-Mark-Id
+    pub const MIKROTIK_MARK_ID: u8 = 11;
+    /// Mikrotik-Advertise-URL
+    pub const MIKROTIK_ADVERTISE_URL: u8 = 12;
+    /// Mikrotik-Advertise-Interval
+    pub const MIKROTIK_ADVERTISE_INTERVAL: u8 = 13;
+    /// Mikrotik-Recv-Limit-Gigawords
+    pub const MIKROTIK_RECV_LIMIT_GIGAWORDS: u8 = 14;
+    /// Mikrotik-Xmit-Limit-Gigawords
+    pub const MIKROTIK_XMIT_LIMIT_GIGAWORDS: u8 = 15;
+    /// Mikrotik-Total-Limit
+    pub const MIKROTIK_TOTAL_LIMIT: u8 = 17;
+    /// Mikrotik-Total-Limit-Gigawords
+    pub const MIKROTIK_TOTAL_LIMIT_GIGAWORDS: u8 = 18;
+    /// Mikrotik-Address-List
+    pub const MIKROTIK_ADDRESS_LIST: u8 = 19;
+    /// Mikrotik-Delegated-IPv6-Pool
+    pub const MIKROTIK_DELEGATED_IPV6_POOL: u8 = 22;
+    /// Mikrotik-DHCP-Option-Set
+    pub const MIKROTIK_DHCP_OPTION_SET: u8 = 23;
+    /// Mikrotik-DHCP-Option-Param-STR1
+    pub const MIKROTIK_DHCP_OPTION_PARAM_STR1: u8 = 24;
+    /// Mikrotik-DHCP-Option-Param-STR2
+    pub const MIKROTIK_DHCP_OPTION_PARAM_STR2: u8 = 25;
+    /// Mikrotik-Switching-Filter
+    pub const MIKROTIK_SWITCHING_FILTER: u8 = 30;
 }
 
 /// Reason why bytes are no packet.
@@ -246,18 +343,24 @@ impl<'a> Packet<'a> {
         Some(u32::from_be_bytes(value))
     }
 
-    /// Value of the first attribute of a vendor's type.
-    pub fn of_vendor(&self, vendor: u32, kind: u8) -> Option<&'a [u8]> {
+    /// Attributes of a vendor, in order. One vendor-specific attribute may contain several (RFC 2865, 5.26).
+    pub fn vendor_attributes(&self, vendor: u32) -> impl Iterator<Item = Attribute<'a>> {
         let all = self
             .attributes()
             .filter(|attribute| attribute.kind == kind::VENDOR);
-        let mut its = all.filter_map(|attribute| {
+        all.filter_map(move |attribute| {
             let (number, rest) = attribute.value.split_first_chunk()?;
-            let inside = Attributes { rest, at: 0 };
-            (u32::from_be_bytes(*number) == vendor).then_some(inside)
-        });
-        let found = its.find_map(|mut inside| inside.find(|attribute| attribute.kind == kind));
-        found.map(|attribute| attribute.value)
+            let at = attribute.at + number.len();
+            (u32::from_be_bytes(*number) == vendor).then_some(Attributes { rest, at })
+        })
+        .flatten()
+    }
+
+    /// Value of the first attribute of a vendor's type.
+    pub fn of_vendor(&self, vendor: u32, kind: u8) -> Option<&'a [u8]> {
+        let mut its = self.vendor_attributes(vendor);
+        its.find(|attribute| attribute.kind == kind)
+            .map(|attribute| attribute.value)
     }
 }
 
@@ -405,6 +508,31 @@ mod tests {
             Packet::new_checked(&padded).map(|read| read.bytes().len()),
             Ok(bytes.len())
         );
+    }
+
+    #[test]
+    fn a_vendor_attribute_may_contain_several() {
+        let inside = [
+            &vendor::MIKROTIK.to_be_bytes()[..],
+            &[vendor::MIKROTIK_GROUP, 3, b'a'],
+            &[vendor::MIKROTIK_RATE_LIMIT, 4, b'1', b'M'],
+        ];
+        let built = Builder::new(code::ACCESS_ACCEPT, 7, [9; 16])
+            .with_vendor(vendor::ASCEND, vendor::ASCEND_DATA_RATE, &[0, 0, 0, 1])
+            .with(kind::VENDOR, &inside.concat())
+            .with_vendor(vendor::MIKROTIK, vendor::MIKROTIK_MARK_ID, b"m");
+        let bytes = built.finish().expect("it fits");
+        let read = Packet::new_checked(&bytes).expect("it is one");
+
+        let all: Vec<_> = read.vendor_attributes(vendor::MIKROTIK).collect();
+
+        let of = |attribute: &Attribute<'_>| (attribute.kind, attribute.value.to_vec());
+        let expected = [(3, b"a".to_vec()), (8, b"1M".to_vec()), (11, b"m".to_vec())];
+        assert_eq!(all.iter().map(of).collect::<Vec<_>>(), expected);
+        for attribute in all {
+            let end = attribute.at + attribute.value.len();
+            assert_eq!(bytes.get(attribute.at..end), Some(attribute.value));
+        }
     }
 
     #[test]
