@@ -376,6 +376,10 @@ drops! {
     IpsecKeepalive = "ipsec-nat-keepalive",
     /// The IPsec association has used up its sequence numbers and needs new keys (RFC 4303, 3.3.3).
     IpsecExhausted = "ipsec-sequence-exhausted",
+    /// A RADIUS request of this router was refused: too many requests are open.
+    RadiusRequests = "radius-requests",
+    /// A datagram for the RADIUS client has an invalid length or checksum.
+    RadiusMalformed = "radius-malformed",
     /// The sender sends more frames to a service of this router than the control plane accepts per sender.
     ServiceSender = "service-sender-limit",
     /// Unknown senders send more than the control plane can process: the sender must prove its address, or

@@ -160,6 +160,10 @@ pub(crate) trait Feature: core::fmt::Debug {
         false
     }
 
+    /// Handles the answer to a request (`Effect::QueryRadius`), by the request's number.
+    fn radius_answered(&mut self, _: u64, _: service::radius::Answer, _: Instant, _: &mut Effects) {
+    }
+
     /// Handles the resolved addresses of a name that the feature requested (`Effect::Resolve`).
     fn resolved(&mut self, _: &str, _: &[IpAddr], _: Instant, _: &mut Effects) {}
 }
@@ -295,8 +299,12 @@ pub enum Effect {
     Learn(Owner, Option<Servers>),
     /// An action of gateway checks.
     Gateway(check::CheckRequest),
-    /// Counts an event of a RADIUS server.
-    Radius(service::radius::Action),
+    /// Sends a request to RADIUS servers.
+    QueryRadius(Box<radius::RadiusQuery>),
+    /// Drops a request to RADIUS servers, by its feature and number.
+    CancelRadius(&'static str, u64),
+    /// Passes an answer of a RADIUS server to the feature that sent the request.
+    RadiusAnswer(Box<radius::RadiusAnswer>),
     /// An action of queues.
     Queues(queue::Wanted),
     /// Gives workers the IPsec policies.

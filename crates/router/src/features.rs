@@ -41,7 +41,7 @@ use crate::feature::ping::UserPings;
 use crate::feature::pool::AddressPools;
 use crate::feature::ppp::Ppp;
 use crate::feature::queue::Queues;
-use crate::feature::radius::Radius;
+use crate::feature::radius::{Radius, RadiusAnswer};
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
 use crate::feature::snmp::Snmp;
@@ -158,7 +158,6 @@ impl Features {
             log: Log::new(clock.clone()),
             access: access::Access::default(),
             scripting: script::Scripting::default(),
-            radius: Radius::default(),
             schedule: Schedule::default(),
             dns: Dns::new(dns),
             lookups: Lookups::default(),
@@ -201,6 +200,7 @@ impl Features {
             checks: Checks::new(id, rng),
             // A different identifier, so that user pings and gateway checks do not take each other's answers.
             pings: UserPings::new(id.wrapping_add(1)),
+            radius: Radius::new(secrets.split(), clock.clone()),
             #[cfg(test)]
             added: Vec::new(),
         }
@@ -406,6 +406,19 @@ impl Features {
     ) {
         for feature in self.list_mut() {
             feature.resolved(name, addresses, now, out);
+        }
+    }
+
+    /// Passes an answer of a RADIUS server to the feature that sent the request.
+    pub(crate) fn radius_answered(
+        &mut self,
+        answer: RadiusAnswer,
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        let mut features = self.list_mut();
+        if let Some(feature) = features.find(|of| of.name() == answer.feature) {
+            feature.radius_answered(answer.number, answer.answer, now, out);
         }
     }
 

@@ -131,7 +131,7 @@ impl Instance {
     }
 
     /// Counts RADIUS events.
-    pub fn count_radius(&mut self, actions: &[service::radius::Action]) {
+    pub fn count_radius<K>(&mut self, actions: &[service::radius::Action<K>]) {
         let radius = &mut self.control.features.radius;
         actions.iter().for_each(|action| radius.count(action));
     }

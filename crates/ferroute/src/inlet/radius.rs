@@ -10,7 +10,10 @@ use std::time::Duration;
 use access::{Answer, Service, Vouched};
 use machine::{Machine as _, Rng};
 use router::Aaa;
-use service::radius::{Accept, Action, Event, Exchange, Outcome, Question, Request, Status};
+use service::radius::{
+    Accept, Accounting, Action, Client, Event, LineId, Outcome, Port, Query, Question, Request,
+    Status,
+};
 use tokio::net::UdpSocket;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
@@ -47,28 +50,31 @@ pub(crate) async fn ask_about(
         return (answer, None);
     };
     let mut request = Request {
+        service: service::radius::Service::Login,
         question: Question::Access { password },
         user: answer.name().to_owned(),
         calling: address.to_canonical().to_string(),
         called: String::new(),
         router: aaa.router.clone(),
-        port: service.name(),
+        port: Port::of_service(service.name()),
         session: String::new(),
         classes: Vec::new(),
+        timestamp: None,
     };
     let Outcome::Accept(accept) = ask(shared, &aaa, request.clone()).await else {
         return (answer, None);
     };
     let vouched = Vouched {
-        group: aaa.group(accept.group.as_deref()),
+        group: aaa.group(accept.authorization.group.as_deref()),
         idle: accept
+            .authorization
             .idle_timeout
             .map(|seconds| Duration::from_secs(seconds.into())),
     };
     request.classes.clone_from(&accept.classes);
     let session = Session {
         aaa,
-        accept,
+        accept: *accept,
         request,
     };
     (answer.vouched(vouched), Some(session))
@@ -80,66 +86,85 @@ async fn ask(shared: &Arc<Shared>, aaa: &Aaa, request: Request) -> Outcome {
         return Outcome::Nobody;
     };
     let rng = Rng::system(router::store::unpredictable);
-    let mut exchange = Exchange::new(aaa.servers.to_vec(), request, rng);
+    let mut client = Client::new(rng);
     let (mut out, mut socket, mut outcome) = (Vec::new(), None, None);
     let mut datagram = vec![0; DATAGRAM_BYTES];
-    exchange.handle(Event::Begin, shared.now(), &mut out);
+    client.handle(Event::Servers(aaa.servers.to_vec()), shared.now(), &mut out);
+    let query = Query {
+        request,
+        server: None,
+    };
+    client.handle(Event::Query((), Box::new(query)), shared.now(), &mut out);
     while outcome.is_none() {
         let mut counted = Vec::new();
         for action in out.drain(..) {
             match action {
-                Action::Send { to, source, bytes } => {
-                    if let Err(error) = send(shared, &mut socket, to, source, &bytes).await {
+                Action::Send {
+                    line,
+                    to,
+                    source,
+                    bytes,
+                } => {
+                    if let Err(error) = send(shared, &mut socket, line, to, source, &bytes).await {
                         tracing::debug!("radius: {to}: {error}");
                     }
                 }
-                Action::Done(done) => outcome = Some(done),
+                Action::Done((), answer) => outcome = Some(answer.outcome),
                 other => counted.push(other),
             }
         }
         count(shared, counted).await;
-        let Some((until, _)) = exchange.deadline().filter(|_| outcome.is_none()) else {
+        let Some((until, _)) = client.deadline().filter(|_| outcome.is_none()) else {
             break;
         };
         let left = until.saturating_since(shared.now());
         match tokio::time::timeout(left, receive(socket.as_ref(), &mut datagram)).await {
-            Ok((len, from)) => {
+            Ok((line, len, from)) => {
                 let bytes = datagram.get(..len).unwrap_or_default();
-                let event = Event::Received { from, bytes };
-                exchange.handle(event, shared.now(), &mut out);
+                let event = Event::Received { line, from, bytes };
+                client.handle(event, shared.now(), &mut out);
             }
-            Err(_) => exchange.tick(shared.now(), &mut out),
+            Err(_) => client.tick(shared.now(), &mut out),
         }
     }
     outcome.unwrap_or(Outcome::Nobody)
 }
 
 /// Adds up counters, which takes the router's lock: no task may wait for that.
-async fn count(shared: &Arc<Shared>, actions: Vec<Action>) {
+async fn count(shared: &Arc<Shared>, actions: Vec<Action<()>>) {
     if !actions.is_empty() {
         let shared = Arc::clone(shared);
         let _ = spawn_blocking(move || shared.lock().count_radius(&actions)).await;
     }
 }
 
-/// Socket of a request with its destination: connected sockets receive from the server only.
-type Line = Option<(UdpSocket, SocketAddr)>;
+/// Socket of a line. Connected sockets receive from the server only.
+struct Line {
+    id: LineId,
+    server: SocketAddr,
+    socket: UdpSocket,
+}
 
 async fn send(
     shared: &Arc<Shared>,
-    line: &mut Line,
+    line: &mut Option<Line>,
+    id: LineId,
     to: SocketAddr,
     source: Option<IpAddr>,
     bytes: &[u8],
 ) -> io::Result<()> {
-    if line.as_ref().is_none_or(|(_, server)| *server != to) {
+    if line.as_ref().is_none_or(|line| line.id != id) {
         let inside = Arc::clone(shared);
         let open = move || inside.inside(move || connected(to, source));
         let socket = spawn_blocking(open).await.map_err(io::Error::other)??;
-        *line = Some((UdpSocket::from_std(socket)?, to));
+        *line = Some(Line {
+            id,
+            server: to,
+            socket: UdpSocket::from_std(socket)?,
+        });
     }
     match line {
-        Some((socket, _)) => socket.send(bytes).await.map(|_| ()),
+        Some(line) => line.socket.send(bytes).await.map(|_| ()),
         None => Ok(()),
     }
 }
@@ -157,14 +182,11 @@ fn connected(to: SocketAddr, source: Option<IpAddr>) -> io::Result<std::net::Udp
 }
 
 /// Receives a datagram; waits forever without a socket.
-async fn receive(
-    line: Option<&(UdpSocket, SocketAddr)>,
-    datagram: &mut [u8],
-) -> (usize, SocketAddr) {
+async fn receive(line: Option<&Line>, datagram: &mut [u8]) -> (LineId, usize, SocketAddr) {
     loop {
         match line {
-            Some((socket, from)) => match socket.recv(datagram).await {
-                Ok(len) => return (len, *from),
+            Some(line) => match line.socket.recv(datagram).await {
+                Ok(len) => return (line.id, len, line.server),
                 // ICMP reports a closed port at once, but the server may open it yet.
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             },
@@ -184,11 +206,11 @@ impl Session {
     ) {
         let begun = shared.now();
         self.account(&shared, login, Status::Start, 0).await;
-        let interim = self.accept.interim.filter(|seconds| *seconds > 0);
+        let authorized = &self.accept.authorization;
+        let interim = authorized.interim.filter(|seconds| *seconds > 0);
         let interim = interim.map(|seconds| Duration::from_secs(seconds.into()));
         let interim = self.aaa.interim.or(interim);
-        let most = self
-            .accept
+        let most = authorized
             .session_timeout
             .map(|seconds| Duration::from_secs(seconds.into()));
         let (mut is_ended, mut next) = (false, interim);
@@ -220,11 +242,7 @@ impl Session {
             return;
         }
         let request = Request {
-            question: Question::Accounting {
-                status,
-                seconds,
-                through: None,
-            },
+            question: Question::Accounting(Accounting::new(status, seconds, None)),
             session: format!("{login:08x}"),
             ..self.request.clone()
         };

@@ -7,6 +7,7 @@ use dataplane::DropReason;
 use dataplane::ipsec::Policies;
 use dataplane::queueing::Change;
 use frame::InterfaceId;
+use machine::Instant;
 use menu::{Changes, Store};
 use service::neighbour::Event;
 use wire::Mac;
@@ -14,6 +15,7 @@ use wire::Mac;
 use super::Control;
 use super::groups::Groups;
 use super::objects::Pending;
+use crate::feature::radius::{Radius, RadiusAnswer};
 use crate::feature::{Effect, Effects, View, queue};
 use crate::intent::Name;
 use crate::learned::Learned;
@@ -35,6 +37,20 @@ pub(super) struct PendingEffects {
 }
 
 impl Control {
+    /// Runs a step of the RADIUS client, and carries out its effects.
+    fn radius(&mut self, step: impl FnOnce(&mut Radius, Instant, &mut Effects)) {
+        let mut out = Effects::default();
+        step(&mut self.features.radius, self.now, &mut out);
+        self.carry_out(out);
+    }
+
+    /// Passes an answer of a RADIUS server to the feature that sent the request.
+    fn radius_answered(&mut self, answer: RadiusAnswer) {
+        let mut out = Effects::default();
+        self.features.radius_answered(answer, self.now, &mut out);
+        self.carry_out(out);
+    }
+
     /// Passes changes of the configuration to the features; without `changes`, the whole configuration. Returns the
     /// objects and items that the effects changed.
     pub(super) fn follow_features(&mut self, store: &Store, changes: Option<&Changes>) -> Pending {
@@ -237,7 +253,13 @@ impl Control {
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Policies(policies) => self.take_policies(policies),
                 Effect::Lost(reason, count) => self.workers.count_many(reason, count),
-                Effect::Radius(action) => self.features.radius.count(&action),
+                Effect::QueryRadius(query) => {
+                    self.radius(|radius, now, out| radius.query(*query, now, out));
+                }
+                Effect::CancelRadius(feature, number) => {
+                    self.radius(|radius, now, out| radius.cancel(feature, number, now, out));
+                }
+                Effect::RadiusAnswer(answer) => self.radius_answered(*answer),
                 Effect::Queues(wanted) => self.take_queues(wanted, pending),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
                 Effect::Datagram(datagram) => self.send_datagram(&datagram, worker),

@@ -47,6 +47,25 @@ pub(super) fn hide(password: &[u8], secret: &[u8], authenticator: &[u8; SUM]) ->
     hidden
 }
 
+/// Decrypts a value that was encrypted like a password (RFC 2548, 2.4.1); `None` if its length is no multiple of 16.
+pub(super) fn reveal_password(
+    hidden: &[u8],
+    secret: &[u8],
+    authenticator: &[u8; SUM],
+) -> Option<Vec<u8>> {
+    let (pieces, []) = hidden.as_chunks::<SUM>() else {
+        return None;
+    };
+    let mut before = authenticator;
+    let mut shown = Vec::with_capacity(hidden.len());
+    for piece in pieces {
+        let sum = md5(&[secret, before]);
+        shown.extend(piece.iter().zip(sum).map(|(byte, of)| byte ^ of));
+        before = piece;
+    }
+    Some(shown)
+}
+
 /// Decrypts an MS-MPPE key (RFC 2548, 2.4.2); `None` if malformed.
 pub(super) fn reveal(hidden: &[u8], secret: &[u8], authenticator: &[u8; SUM]) -> Option<Vec<u8>> {
     let (salt, hidden) = hidden.split_first_chunk::<2>()?;
@@ -77,6 +96,12 @@ pub(super) fn sign(bytes: &mut [u8], secret: &[u8], is_accounting: bool) {
             slot.copy_from_slice(&sum);
         }
     }
+}
+
+/// Signs a packet of a server: a request (RFC 5176, 2.3) with a zeroed authenticator, or an answer that still has the
+/// authenticator of its request (RFC 2865, 3).
+pub fn sign_as_server(bytes: &mut [u8], secret: &[u8]) {
+    sign(bytes, secret, true);
 }
 
 /// Verifies an answer to the request with this authenticator.
@@ -160,6 +185,17 @@ mod tests {
 
         let wanted: [u8; 16] = 0x0dbe_708d_93d4_13ce_3196_e43f_782a_0aee_u128.to_be_bytes();
         assert_eq!(hidden, wanted);
+        let shown = reveal_password(&hidden, b"xyzzy5461", &authenticator);
+        assert_eq!(shown.as_deref(), Some(&b"arctangent\0\0\0\0\0\0"[..]));
+        assert_eq!(
+            reveal_password(&hidden[1..], b"xyzzy5461", &authenticator),
+            None
+        );
+        let long = hide(&[7; 48], b"x", &authenticator);
+        assert_eq!(
+            reveal_password(&long, b"x", &authenticator),
+            Some(vec![7; 48])
+        );
         assert_eq!(hide(&[7; 200], b"x", &authenticator).len(), PASSWORD);
         assert_eq!(hide(b"", b"x", &authenticator).len(), 16);
     }

@@ -1,16 +1,27 @@
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, SocketAddr};
+
+use machine::{Instant, Machine as _, Rng};
+use wire::radius::{Builder, Packet, code, kind, vendor};
 
 use super::*;
 
-fn server(id: u64, last: u8) -> Server {
+/// Action of a client with requests `1` and so on.
+type TestAction = Action<u8>;
+
+pub(super) fn server(id: u64, last: u8) -> Server {
     Server {
         id,
+        services: vec![Service::Login],
+        called: String::new(),
+        domain: String::new(),
         address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)),
         authentication: 1812,
         accounting: 1813,
         secret: b"xyzzy5461".to_vec(),
         timeout: Duration::from_millis(300),
+        is_backup: false,
         source: None,
+        nas_address: None,
         realm: String::new(),
         needs_message_authenticator: true,
     }
@@ -18,14 +29,16 @@ fn server(id: u64, last: u8) -> Server {
 
 fn request(question: Question) -> Request {
     Request {
+        service: Service::Login,
         question,
         user: String::from("anna"),
         calling: String::from("198.51.100.7"),
         called: String::new(),
         router: String::from("core"),
-        port: "ssh",
+        port: Port::of_service("ssh"),
         session: String::new(),
         classes: Vec::new(),
+        timestamp: None,
     }
 }
 
@@ -36,7 +49,7 @@ fn access() -> Request {
 }
 
 /// Actions, and the bytes of the last sent packet.
-fn take(out: &mut Vec<Action>) -> (Vec<Action>, Vec<u8>) {
+fn take(out: &mut Vec<TestAction>) -> (Vec<TestAction>, Vec<u8>) {
     let mut sent = Vec::new();
     out.iter().for_each(|action| {
         if let Action::Send { bytes, .. } = action {
@@ -63,10 +76,19 @@ fn answer(asked: &[u8], code: u8, secret: &[u8], with_authenticator: bool) -> Ve
     bytes
 }
 
-fn begun(servers: Vec<Server>, request: Request) -> (Exchange, Vec<Action>) {
-    let (mut exchange, mut out) = (Exchange::new(servers, request, Rng::seeded(1)), Vec::new());
-    exchange.handle(Event::Begin, Instant::ZERO, &mut out);
-    (exchange, out)
+fn begun(servers: Vec<Server>, request: Request) -> (Client<u8>, Vec<TestAction>) {
+    let (mut client, mut out) = (Client::new(Rng::seeded(1)), Vec::new());
+    client.handle(Event::Servers(servers), Instant::ZERO, &mut out);
+    let query = Query {
+        request,
+        server: None,
+    };
+    client.handle(Event::Query(1, Box::new(query)), Instant::ZERO, &mut out);
+    (client, out)
+}
+
+fn finished(outcome: Outcome, server: Option<u64>) -> TestAction {
+    Action::Done(1, Box::new(Answer { outcome, server }))
 }
 
 fn from(last: u8) -> SocketAddr {
@@ -75,7 +97,7 @@ fn from(last: u8) -> SocketAddr {
 
 #[test]
 fn a_server_lets_somebody_in() {
-    let (mut exchange, mut out) = begun(vec![server(1, 1)], access());
+    let (mut client, mut out) = begun(vec![server(1, 1)], access());
     let (asked, sent) = take(&mut out);
     assert!(
         matches!(&asked[..], [Action::Count(1, Count::Request), Action::Send { to, .. }] if *to == from(1))
@@ -97,8 +119,9 @@ fn a_server_lets_somebody_in() {
     let now = Instant::ZERO + Duration::from_millis(20);
 
     let bytes = answer(&sent, code::ACCESS_ACCEPT, b"xyzzy5461", true);
-    exchange.handle(
+    client.handle(
         Event::Received {
+            line: LineId(1),
             from: from(1),
             bytes: &bytes,
         },
@@ -107,34 +130,38 @@ fn a_server_lets_somebody_in() {
     );
 
     let accept = Accept {
-        group: Some(String::from("full")),
-        idle_timeout: Some(60),
+        authorization: Authorization {
+            group: Some(String::from("full")),
+            idle_timeout: Some(60),
+            ..Authorization::default()
+        },
         classes: vec![b"a class".to_vec()],
         ..Accept::default()
     };
     let wanted = [
         Action::Answered(1, Duration::from_millis(20)),
         Action::Count(1, Count::Accept),
-        Action::Done(Outcome::Accept(accept)),
+        finished(Outcome::Accept(Box::new(accept)), Some(1)),
     ];
     assert_eq!(out, wanted);
-    assert_eq!(exchange.deadline(), None);
+    assert_eq!(client.deadline(), None);
     out.clear();
-    // A repeated answer has no effect.
-    exchange.handle(
+    // A repeated answer has no effect but its count.
+    client.handle(
         Event::Received {
+            line: LineId(1),
             from: from(1),
             bytes: &bytes,
         },
         now,
         &mut out,
     );
-    assert_eq!(out, []);
+    assert_eq!(out, [Action::Count(1, Count::Late)]);
 }
 
 #[test]
 fn answers_that_are_not_proved_are_counted_and_the_real_one_is_heard() {
-    let (mut exchange, mut out) = begun(vec![server(1, 1)], access());
+    let (mut client, mut out) = begun(vec![server(1, 1)], access());
     let (_, sent) = take(&mut out);
     let good = answer(&sent, code::ACCESS_REJECT, b"xyzzy5461", true);
     let mut other_id = good.clone();
@@ -155,14 +182,14 @@ fn answers_that_are_not_proved_are_counted_and_the_real_one_is_heard() {
             answer(&sent, code::ACCOUNTING_RESPONSE, b"xyzzy5461", true),
         ),
         (from(2), good.clone()),
-        (from(1), other_id),
         (from(1), changed),
         (from(1), vec![2; 7]),
     ];
 
     for (from, bytes) in bad {
-        exchange.handle(
+        client.handle(
             Event::Received {
+                line: LineId(1),
                 from,
                 bytes: &bytes,
             },
@@ -171,8 +198,19 @@ fn answers_that_are_not_proved_are_counted_and_the_real_one_is_heard() {
         );
         assert_eq!(core::mem::take(&mut out), [Action::Count(1, Count::Bad)]);
     }
-    exchange.handle(
+    client.handle(
         Event::Received {
+            line: LineId(1),
+            from: from(1),
+            bytes: &other_id,
+        },
+        Instant::ZERO,
+        &mut out,
+    );
+    assert_eq!(core::mem::take(&mut out), [Action::Count(1, Count::Late)]);
+    client.handle(
+        Event::Received {
+            line: LineId(1),
             from: from(1),
             bytes: &good,
         },
@@ -182,13 +220,13 @@ fn answers_that_are_not_proved_are_counted_and_the_real_one_is_heard() {
 
     assert_eq!(
         out.last(),
-        Some(&Action::Done(Outcome::Reject { eap: Vec::new() }))
+        Some(&finished(Outcome::Reject(Reject::default()), Some(1)))
     );
 }
 
 #[test]
 fn a_silent_server_is_asked_three_times_and_then_the_next() {
-    let (mut exchange, mut out) = begun(vec![server(1, 1), server(2, 2)], access());
+    let (mut client, mut out) = begun(vec![server(1, 1), server(2, 2)], access());
     let mut now = Instant::ZERO;
     let (mut sent, mut counted) = (Vec::new(), Vec::new());
     for _ in 0..20 {
@@ -198,13 +236,13 @@ fn a_silent_server_is_asked_three_times_and_then_the_next() {
                 other => counted.push(other),
             }
         }
-        let Some((due, _)) = exchange.deadline() else {
+        let Some((due, _)) = client.deadline() else {
             break;
         };
-        exchange.tick(now, &mut out);
+        client.tick(now, &mut out);
         assert_eq!(out, [], "too early");
         now = due;
-        exchange.tick(now, &mut out);
+        client.tick(now, &mut out);
     }
 
     assert_eq!(now, Instant::ZERO + Duration::from_millis(1_800));
@@ -224,25 +262,26 @@ fn a_silent_server_is_asked_three_times_and_then_the_next() {
         Action::Count(2, Count::Resend),
         Action::Count(2, Count::Resend),
         Action::Count(2, Count::Timeout),
-        Action::Done(Outcome::Nobody),
+        finished(Outcome::Nobody, None),
     ];
     assert_eq!(counted, wanted);
 }
 
 #[test]
 fn an_answer_of_the_first_server_is_none_of_the_second() {
-    let (mut exchange, mut out) = begun(vec![server(1, 1), server(2, 1)], access());
+    let (mut client, mut out) = begun(vec![server(1, 1), server(2, 1)], access());
     let (_, first) = take(&mut out);
-    for _ in 0..TRIES {
-        let (due, _) = exchange.deadline().expect("it waits");
-        exchange.tick(due, &mut out);
+    for _ in 0..3 {
+        let (due, _) = client.deadline().expect("it waits");
+        client.tick(due, &mut out);
     }
     take(&mut out);
     let late = answer(&first, code::ACCESS_ACCEPT, b"xyzzy5461", true);
 
-    let (due, _) = exchange.deadline().expect("it waits");
-    exchange.handle(
+    let (due, _) = client.deadline().expect("it waits");
+    client.handle(
         Event::Received {
+            line: LineId(2),
             from: from(1),
             bytes: &late,
         },
@@ -253,27 +292,53 @@ fn an_answer_of_the_first_server_is_none_of_the_second() {
     assert_eq!(out, [Action::Count(2, Count::Bad)]);
 }
 
+/// 2001:db8:: with this length.
+fn prefix(length: u8) -> authorization::Prefix6 {
+    authorization::Prefix6 {
+        network: "2001:db8::".parse().expect("an address"),
+        length,
+    }
+}
+
 #[test]
 fn a_session_is_accounted() {
     let told = Request {
+        service: Service::Ppp,
         session: String::from("80000001"),
         classes: vec![b"a class".to_vec()],
-        ..request(Question::Accounting {
+        timestamp: Some(1_000),
+        port: Port {
+            kind: PortType::Ethernet,
+            number: Some(7),
+            id: String::from("ether1"),
+        },
+        ..request(Question::Accounting(Accounting {
             status: Status::Stop,
             seconds: 90,
+            authentic: Authentic::Local,
+            cause: Some(TerminateCause::LostCarrier),
             through: Some(Through {
                 address: Some([10, 7, 0, 5].into()),
-                input: (3, 0x2_0000_0001),
-                output: (4, 5),
+                ipv6_prefix: Some(prefix(64)),
+                delegated_prefix: Some(prefix(48)),
+                input: Traffic {
+                    packets: 3,
+                    bytes: 0x2_0000_0001,
+                },
+                output: Traffic {
+                    packets: 4,
+                    bytes: 5,
+                },
             }),
-        })
+        }))
     };
     let realm = Server {
+        services: vec![Service::Ppp],
         realm: String::from("example.org"),
         source: Some(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1))),
         ..server(1, 1)
     };
-    let (mut exchange, mut out) = begun(vec![realm], told);
+    let (mut client, mut out) = begun(vec![realm], told);
     let (asked, sent) = take(&mut out);
     assert!(matches!(&asked[1], Action::Send { to, .. } if to.port() == 1813));
     let packet = Packet::new_checked(&sent).expect("a request");
@@ -301,14 +366,29 @@ fn a_session_is_accounted() {
         (kind::OUTPUT_GIGAWORDS, 0),
         (kind::INPUT_PACKETS, 3),
         (kind::OUTPUT_PACKETS, 4),
-        (kind::SERVICE_TYPE, FRAMED),
+        (kind::SERVICE_TYPE, 2),
+        (kind::FRAMED_PROTOCOL, 1),
+        (kind::AUTHENTIC, 2),
+        (kind::TERMINATE_CAUSE, 2),
+        (kind::DELAY, 0),
+        (kind::EVENT_TIMESTAMP, 1_000),
+        (kind::NAS_PORT, 7),
+        (kind::NAS_PORT_TYPE, 15),
     ] {
         assert_eq!(packet.number(kind), Some(count), "{kind}");
     }
 
+    let prefix_of = |kind| packet.get(kind).map(|of| of.value.to_vec());
+    let network = [0x20, 1, 0x0d, 0xb8, 0, 0];
+    let delegated = [&[0, 48][..], &network].concat();
+    assert_eq!(prefix_of(kind::DELEGATED_IPV6_PREFIX), Some(delegated));
+    let link = [&[0, 64][..], &network, &[0, 0]].concat();
+    assert_eq!(prefix_of(kind::FRAMED_IPV6_PREFIX), Some(link));
+
     let bytes = answer(&sent, code::ACCOUNTING_RESPONSE, b"xyzzy5461", false);
-    exchange.handle(
+    client.handle(
         Event::Received {
+            line: LineId(1),
             from: from(1),
             bytes: &bytes,
         },
@@ -316,12 +396,12 @@ fn a_session_is_accounted() {
         &mut out,
     );
 
-    assert_eq!(out.last(), Some(&Action::Done(Outcome::Noted)));
+    assert_eq!(out.last(), Some(&finished(Outcome::Noted, Some(1))));
 }
 
 #[test]
 fn what_cannot_be_asked_is_nobodys_to_answer() {
-    let nobody = [Action::Done(Outcome::Nobody)];
+    let nobody = [finished(Outcome::Nobody, None)];
     assert_eq!(begun(Vec::new(), access()).1, nobody);
     let long = request(Question::Access {
         password: vec![b'x'; PASSWORD + 1],
@@ -368,17 +448,18 @@ fn a_user_is_challenged_by_eap_and_let_in_with_a_key() {
             state: state.to_vec(),
         })
     };
-    let (mut exchange, mut out) = begun(vec![server(1, 1)], question(&long, b""));
+    let (mut client, mut out) = begun(vec![server(1, 1)], question(&long, b""));
     let (_, sent) = take(&mut out);
     let packet = Packet::new_checked(&sent).expect("a request");
     assert_eq!(packet.whole(kind::EAP_MESSAGE), long);
     assert_eq!(packet.get(kind::STATE), None);
-    let heard = |exchange: &mut Exchange, bytes: &[u8], out: &mut Vec<Action>| {
+    let heard = |client: &mut Client<u8>, bytes: &[u8], out: &mut Vec<TestAction>| {
         let event = Event::Received {
+            line: LineId(1),
             from: from(1),
             bytes,
         };
-        exchange.handle(event, Instant::ZERO, out);
+        client.handle(event, Instant::ZERO, out);
     };
     // Without authentication the answer is ignored.
     let challenge = |built: Builder, _| {
@@ -388,20 +469,20 @@ fn a_user_is_challenged_by_eap_and_let_in_with_a_key() {
     };
     let mut unproved = eap_answer(&sent, code::ACCESS_CHALLENGE, challenge);
     unproved[40] ^= 1;
-    heard(&mut exchange, &unproved, &mut out);
+    heard(&mut client, &unproved, &mut out);
     assert_eq!(take(&mut out).0, [Action::Count(1, Count::Bad)]);
     heard(
-        &mut exchange,
+        &mut client,
         &eap_answer(&sent, code::ACCESS_CHALLENGE, challenge),
         &mut out,
     );
     let (eap, state) = (long.to_vec(), b"s".to_vec());
     assert_eq!(
         out.pop(),
-        Some(Action::Done(Outcome::Challenge { eap, state }))
+        Some(finished(Outcome::Challenge { eap, state }, Some(1)))
     );
 
-    let (mut exchange, mut out) = begun(vec![server(1, 1)], question(b"answer", b"s"));
+    let (mut client, mut out) = begun(vec![server(1, 1)], question(b"answer", b"s"));
     let (_, sent) = take(&mut out);
     let packet = Packet::new_checked(&sent).expect("a request");
     assert_eq!(packet.get(kind::STATE).map(|of| of.value), Some(&b"s"[..]));
@@ -418,17 +499,22 @@ fn a_user_is_challenged_by_eap_and_let_in_with_a_key() {
         })
     };
     heard(
-        &mut exchange,
+        &mut client,
         &eap_answer(&sent, code::ACCESS_ACCEPT, accepts),
         &mut out,
     );
-    let key = [&[1; 32][..], &[2; 16]].concat();
+    let keys = MppeKeys {
+        send: Key(vec![2; 16]),
+        receive: Key(vec![1; 32]),
+    };
+    assert_eq!(keys.of_eap(), [&[1; 32][..], &[2; 16]].concat());
     let accept = Accept {
         eap: vec![3, 1, 0, 4],
-        key: Some(Key(key)),
+        keys: Some(keys),
         ..Accept::default()
     };
-    assert_eq!(out.pop(), Some(Action::Done(Outcome::Accept(accept))));
+    let outcome = Outcome::Accept(Box::new(accept));
+    assert_eq!(out.pop(), Some(finished(outcome, Some(1))));
 }
 
 #[test]
@@ -438,4 +524,122 @@ fn a_key_that_is_not_well_formed_is_none() {
         let shown = secret::reveal(&vec![0xa5; len], b"xyzzy5461", &[9; 16]);
         assert!(shown.is_none_or(|shown| shown.len() < len), "{len}");
     }
+}
+
+/// Attributes of the request with these credentials, for a server with a Windows domain.
+fn with_credentials(question: Question) -> Vec<u8> {
+    let server = Server {
+        services: vec![Service::Ppp],
+        domain: String::from("EXAMPLE"),
+        nas_address: Some(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))),
+        ..server(1, 1)
+    };
+    let request = Request {
+        service: Service::Ppp,
+        session: String::from("81000001"),
+        called: String::from("isp"),
+        ..request(question)
+    };
+    take(&mut begun(vec![server], request).1).1
+}
+
+#[test]
+fn credentials_of_ppp_are_sent_as_the_server_expects_them() {
+    let (challenge, mut value) = (vec![7; 16], [0; 49]);
+    value[..24].fill(1);
+    value[24..48].fill(2);
+    value[48] = 3;
+    let (response, box_value) = ([9; 16], Box::new(value));
+    let chap = with_credentials(Question::Chap {
+        id: 5,
+        challenge: challenge.clone(),
+        response,
+    });
+    let chap = Packet::new_checked(&chap).expect("a request");
+    let of = |kind| chap.get(kind).map(|of| of.value.to_vec());
+    assert_eq!(
+        of(kind::CHAP_PASSWORD),
+        Some([&[5][..], &response].concat())
+    );
+    assert_eq!(of(kind::CHAP_CHALLENGE), Some(challenge.clone()));
+    assert_eq!(of(kind::NAS_IP_ADDRESS), Some(vec![10, 0, 0, 2]));
+    assert_eq!(of(kind::CALLED_STATION), Some(b"isp".to_vec()));
+    assert_eq!(of(kind::SESSION), Some(b"81000001".to_vec()));
+    assert_eq!(chap.number(kind::FRAMED_PROTOCOL), Some(1));
+    let domain = chap.of_vendor(vendor::MICROSOFT, vendor::MS_CHAP_DOMAIN);
+    assert_eq!(domain, Some(&b"EXAMPLE"[..]));
+    let v1 = Question::MsChap1 {
+        id: 5,
+        challenge: challenge[..8].to_vec(),
+        response: box_value.clone(),
+    };
+    let v2 = Question::MsChap2 {
+        id: 5,
+        challenge: challenge.clone(),
+        response: box_value,
+    };
+    let cases = [
+        (v1, vendor::MS_CHAP_RESPONSE, 8),
+        (v2, vendor::MS_CHAP2_RESPONSE, 16),
+    ];
+    for (question, kind, len) in cases {
+        let bytes = with_credentials(question);
+        let packet = Packet::new_checked(&bytes).expect("a request");
+        let of = |kind| packet.of_vendor(vendor::MICROSOFT, kind);
+        // Identifier, flags, then the responses (RFC 2548, 2.1.3 and 2.3.2).
+        let expected = [&[5, 3][..], &value[..48]].concat();
+        assert_eq!(of(kind), Some(&expected[..]));
+        assert_eq!(of(vendor::MS_CHAP_CHALLENGE), Some(&challenge[..len]));
+    }
+}
+
+#[test]
+fn answers_to_ms_chap_have_proof_keys_and_reasons() {
+    let ms_chap = || {
+        request(Question::MsChap2 {
+            id: 5,
+            challenge: vec![7; 16],
+            response: Box::new([0; 49]),
+        })
+    };
+    let answered = |code, with: fn(Builder, [u8; 16]) -> Builder| {
+        let (mut client, mut out) = begun(vec![server(1, 1)], ms_chap());
+        let (_, sent) = take(&mut out);
+        let event = Event::Received {
+            line: LineId(1),
+            from: from(1),
+            bytes: &eap_answer(&sent, code, with),
+        };
+        client.handle(event, Instant::ZERO, &mut out);
+        match out.pop() {
+            Some(Action::Done(1, answer)) => answer.outcome,
+            other => panic!("{other:?}"),
+        }
+    };
+    let accepted = answered(code::ACCESS_ACCEPT, |built, authenticator| {
+        let keys = [&[1; 8][..], &[2; 16], &[0; 8]].concat();
+        let keys = secret::hide(&keys, b"xyzzy5461", &authenticator);
+        let success = b"\x05S=407A5589115FD0D6209F510FE9C04566932CDA56";
+        let microsoft = vendor::MICROSOFT;
+        built
+            .with_vendor(microsoft, vendor::MS_CHAP2_SUCCESS, success)
+            .with_vendor(microsoft, vendor::MS_CHAP_MPPE_KEYS, &keys)
+            .with(kind::REPLY_MESSAGE, b"welcome")
+    });
+    let Outcome::Accept(accept) = accepted else {
+        panic!("{accepted:?}");
+    };
+    let success = "S=407A5589115FD0D6209F510FE9C04566932CDA56";
+    assert_eq!(accept.ms_chap2_success.as_deref(), Some(success));
+    assert_eq!(accept.ms_chap_key, Some(Key(vec![2; 16])));
+    assert_eq!(accept.message.as_deref(), Some("welcome"));
+    let rejected = answered(code::ACCESS_REJECT, |built, _| {
+        let error = b"\x05E=691 R=0";
+        built.with_vendor(vendor::MICROSOFT, vendor::MS_CHAP_ERROR, error)
+    });
+    let reason = Reject {
+        ms_chap_error: Some(String::from("E=691 R=0")),
+        ..Reject::default()
+    };
+    assert_eq!(rejected, Outcome::Reject(reason));
 }

@@ -3,56 +3,67 @@
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use dataplane::service::Service;
-use ike::{Auth, EapReply, Event, Id, SaId, Secret};
+use ike::{EapReply, Event, Id, SaId, Secret};
 use machine::Instant;
-use menu::Store;
-use service::radius::{Accept, Outcome, Question, Request, Server, Status};
+use service::radius::{
+    Accept, Accounting, Answer, Outcome, Port, Question, Request, Service, Status,
+};
 
 use super::Ipsec;
-use crate::feature::Effects;
-use crate::feature::radius::questions::{Answer, Questions};
-use crate::feature::radius::servers;
+use crate::feature::radius::RadiusQuery;
+use crate::feature::{Effect, Effects, Feature as _};
 
-/// Name of the service that receives RADIUS answers.
-const SERVICE: &str = "ipsec-radius";
 /// Codes and types of EAP (RFC 3748, 4 and 5).
 const RESPONSE: u8 = 2;
 const FAILURE: u8 = 4;
 const IDENTITY: u8 = 1;
 
 /// Subject of a RADIUS request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Asked {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
     /// Login of the user of an IKE SA.
     Login(SaId),
-    /// Accounting of a session, with its Acct-Status-Type.
-    Told(SaId, u32),
+    /// Accounting of a session.
+    Accounting(SaId, Status),
 }
 
-/// Logins in progress.
-#[derive(Default)]
-pub(super) struct Logins {
-    servers: Arc<[Server]>,
-    /// Identity of this router (`/system/identity`).
-    router: String,
-    talks: BTreeMap<SaId, Talk>,
+impl Subject {
+    /// Returns the number of the request: the IKE SA, and in the low bits the kind of request.
+    const fn number(self) -> u64 {
+        match self {
+            Self::Login(sa) => sa.0 << 2,
+            Self::Accounting(sa, status) => sa.0 << 2 | status as u64,
+        }
+    }
+
+    /// Returns the IKE SA of a login's number; `None` for accounting.
+    const fn login(number: u64) -> Option<SaId> {
+        match number & 3 {
+            0 => Some(SaId(number >> 2)),
+            _ => None,
+        }
+    }
 }
+
+/// Logins in progress, by IKE SA.
+#[derive(Default)]
+pub(super) struct Logins(BTreeMap<SaId, Talk>);
 
 /// Returns the RADIUS request for a login.
-fn about(talk: &Talk, router: &str, question: Question) -> Request {
+fn about(talk: &Talk, question: Question) -> Request {
     let (calling, called) = talk.ends.clone();
     Request {
+        service: Service::Ipsec,
         question,
         user: talk.user.clone(),
         calling,
         called,
-        router: router.to_owned(),
-        port: "ipsec",
+        router: String::new(),
+        port: Port::of_service(Service::Ipsec.name()),
         session: String::new(),
         classes: Vec::new(),
+        timestamp: None,
     }
 }
 
@@ -70,20 +81,15 @@ struct Talk {
 }
 
 impl Logins {
-    /// Reads the RADIUS servers and the identity of the router.
-    pub(super) fn read(&mut self, store: &Store) {
-        self.servers = servers(store, "ipsec");
-        let identity = store.settings("/system/identity");
-        self.router = identity.map_or("", |item| item.text("name")).to_owned();
-    }
-
-    /// Handles an EAP message of a user. Returns the servers to ask and the request.
+    /// Handles an EAP message of a user. Returns the request, and the only server to ask.
     fn say(
         &mut self,
-        (sa, id): (SaId, &Id),
-        (message, ends): (Vec<u8>, (SocketAddr, SocketAddr)),
-    ) -> (Vec<Server>, Request) {
-        let talk = self.talks.entry(sa).or_insert_with(|| Talk {
+        sa: SaId,
+        id: &Id,
+        message: Vec<u8>,
+        ends: (SocketAddr, SocketAddr),
+    ) -> (Request, Option<u64>) {
+        let talk = self.0.entry(sa).or_insert_with(|| Talk {
             user: id.to_string(),
             ..Talk::default()
         });
@@ -93,12 +99,9 @@ impl Logins {
                 talk.user = String::from_utf8_lossy(user).into_owned();
             }
         }
-        let its = |server: &&Server| talk.server.is_none_or(|its| its == server.id);
-        let servers: Vec<_> = self.servers.iter().filter(its).cloned().collect();
         talk.ends = (ends.1.ip().to_string(), ends.0.ip().to_string());
         let state = core::mem::take(&mut talk.state);
-        let request = about(talk, &self.router, Question::Eap { message, state });
-        (servers, request)
+        (about(talk, Question::Eap { message, state }), talk.server)
     }
 
     /// Translates a RADIUS answer to the reply for the user. On acceptance also returns the request
@@ -107,41 +110,41 @@ impl Logins {
         &mut self,
         sa: SaId,
         answer: Answer,
+        has_servers: bool,
         out: &mut Effects,
     ) -> (EapReply, Option<(Request, Accept)>) {
-        let mut talk = self.talks.remove(&sa).unwrap_or_default();
+        let mut talk = self.0.remove(&sa).unwrap_or_default();
         let failure = vec![FAILURE, talk.number, 0, 4];
         let user = &talk.user;
         let refused = match answer.outcome {
             Outcome::Challenge { eap, state } => {
                 (talk.state, talk.server) = (state, answer.server);
-                self.talks.insert(sa, talk);
+                self.0.insert(sa, talk);
                 return (EapReply::Message(eap), None);
             }
-            Outcome::Accept(mut accept) if !accept.eap.is_empty() => match accept.key.take() {
-                Some(key) => {
+            Outcome::Accept(mut accept) if !accept.eap.is_empty() => match accept.keys.take() {
+                Some(keys) => {
                     out.log("ipsec,info", format!("RADIUS accepts {user}"));
                     let eap = core::mem::take(&mut accept.eap);
-                    let begins = Question::Accounting {
-                        status: Status::Start,
-                        seconds: 0,
-                        through: None,
-                    };
-                    let about = about(&talk, &self.router, begins);
+                    let begins = Question::Accounting(Accounting::new(Status::Start, 0, None));
+                    let about = about(&talk, begins);
                     return (
-                        EapReply::Success(eap, Secret::new(key.0)),
-                        Some((about, accept)),
+                        EapReply::Success(eap, Secret::new(keys.of_eap())),
+                        Some((about, *accept)),
                     );
                 }
                 None => format!("RADIUS returns no EAP key for {user}"),
             },
             Outcome::Accept(_) => format!("RADIUS returns no EAP message for {user}"),
-            Outcome::Reject { eap } => {
+            Outcome::Reject(reject) => {
                 out.log("ipsec,error", format!("RADIUS refuses {user}"));
-                let eap = if eap.is_empty() { failure } else { eap };
+                let eap = match reject.eap.is_empty() {
+                    true => failure,
+                    false => reject.eap,
+                };
                 return (EapReply::Failure(eap), None);
             }
-            Outcome::Noted | Outcome::Nobody if self.servers.is_empty() => {
+            Outcome::Noted | Outcome::Nobody if !has_servers => {
                 format!("RADIUS: no server has service=ipsec (/radius): {user}")
             }
             Outcome::Noted | Outcome::Nobody => format!("RADIUS: no server answers: {user}"),
@@ -152,12 +155,20 @@ impl Logins {
 }
 
 impl Ipsec {
-    /// Returns the RADIUS service if an identity logs users in by RADIUS.
-    pub(super) fn login_service(&self) -> Option<Service> {
-        let peers = self.read.peers.values();
-        let mut identities = peers.flat_map(|peer| &peer.identities);
-        let asks = identities.any(|identity| matches!(identity.auth, Auth::EapRadius(_)));
-        asks.then(|| Questions::<Asked>::service(SERVICE))
+    /// Sends a request to the RADIUS servers.
+    pub(super) fn query_servers(
+        &self,
+        subject: Subject,
+        request: Request,
+        server: Option<u64>,
+        out: &mut Effects,
+    ) {
+        out.push(Effect::QueryRadius(Box::new(RadiusQuery {
+            feature: self.name(),
+            number: subject.number(),
+            request,
+            server,
+        })));
     }
 
     /// Forwards an EAP message of a user to the RADIUS servers.
@@ -166,49 +177,32 @@ impl Ipsec {
         let Some(ends) = row.map(|row| (row.local, row.remote)) else {
             return;
         };
-        let now = self.now;
-        let asked = self.logins.say((sa, id), (message, ends));
-        if let Some(answer) = self.questions.ask(Asked::Login(sa), asked, now, out) {
-            self.tell_user(sa, answer, now, out);
-        }
+        let (request, server) = self.logins.say(sa, id, message, ends);
+        self.query_servers(Subject::Login(sa), request, server, out);
     }
 
     /// Drops the login of an IKE SA that ended.
-    pub(super) fn forget_login(&mut self, sa: SaId) {
-        self.logins.talks.remove(&sa);
-        self.questions.forget(Asked::Login(sa));
+    pub(super) fn forget_login(&mut self, sa: SaId, out: &mut Effects) {
+        if self.logins.0.remove(&sa).is_some() {
+            let number = Subject::Login(sa).number();
+            out.push(Effect::CancelRadius(self.name(), number));
+        }
     }
 
-    /// Handles a datagram from a RADIUS server. Returns whether its port belongs to an open
-    /// request.
-    pub(super) fn hear_server(
+    /// Passes an answer about a login to the user. Answers to accounting have no effect.
+    pub(super) fn answer_user(
         &mut self,
-        at: (u16, SocketAddr),
-        bytes: &[u8],
+        number: u64,
+        answer: Answer,
         now: Instant,
         out: &mut Effects,
-    ) -> bool {
-        let is_its = self.questions.has(at.0);
-        if let Some((Asked::Login(sa), answer)) = self.questions.hear(at, bytes, now, out) {
-            self.tell_user(sa, answer, now, out);
-        }
-        is_its
-    }
-
-    /// Retries or fails requests that no server answered in time.
-    pub(super) fn tick_logins(&mut self, now: Instant, out: &mut Effects) {
-        for (asked, answer) in self.questions.tick(now, out) {
-            if let Asked::Login(sa) = asked {
-                self.tell_user(sa, answer, now, out);
-            }
-        }
-    }
-
-    fn tell_user(&mut self, sa: SaId, answer: Answer, now: Instant, out: &mut Effects) {
-        let (reply, accepted) = self.logins.reply(sa, answer, out);
+    ) {
+        let Some(sa) = Subject::login(number) else {
+            return;
+        };
+        let (reply, accepted) = self.logins.reply(sa, answer, self.has_servers, out);
         if let Some((about, accept)) = accepted {
-            let servers = Arc::clone(&self.logins.servers);
-            self.sessions.open(sa, (about, servers), &accept, now);
+            self.sessions.open(sa, about, &accept, now);
         }
         self.handle(Event::Eap(sa, reply), now, out);
     }

@@ -23,7 +23,6 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
-use core::iter;
 use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -34,8 +33,8 @@ use dataplane::ipsec::{Associations, Policies, Policy, Position};
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
 use ike::{Action, Child, Engine, Entropy, Event, PeerId, PolicyId, SaId, Why};
-use machine::{Duration, Instant, Machine as _, Rng};
-use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
+use machine::{Duration, Instant, Machine as _};
+use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter, Value};
 use service::pool::Pools;
 
 use self::gate::IkeGate;
@@ -43,7 +42,7 @@ use self::generated::Generated;
 use self::given::Given;
 use self::installed::{Installed, Seen};
 use self::leases::Leases;
-use self::logins::{Asked, Logins};
+use self::logins::Logins;
 pub(crate) use self::proof::Proofs;
 use self::read::{Config, Reader};
 use self::sessions::Sessions;
@@ -51,12 +50,10 @@ use self::sources::Followers;
 use super::certificate::CERTIFICATE;
 use super::hear::{Datagram, Heard, Hearing};
 use super::radius::RADIUS;
-use super::radius::questions::Questions;
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::learned::Learned;
 use crate::paths::PathTable;
 use crate::running::Running;
-use crate::store::unpredictable;
 
 const ACTIVE: &str = "/ip/ipsec/active-peers";
 const INSTALLED: &str = "/ip/ipsec/installed-sa";
@@ -75,7 +72,7 @@ const RATE: Rate = Rate {
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Menus whose changes cause a full read of the configuration.
-const FOLLOWED: [&str; 11] = [
+const FOLLOWED: [&str; 10] = [
     read::PROFILE,
     read::PROPOSAL,
     read::PEER,
@@ -86,7 +83,6 @@ const FOLLOWED: [&str; 11] = [
     read::DNS,
     CERTIFICATE,
     RADIUS,
-    "/system/identity",
 ];
 
 /// State of `/ip/ipsec`: the IKE engine, the installed SAs and the published policies.
@@ -100,8 +96,8 @@ pub(crate) struct Ipsec {
     leases: Leases,
     logins: Logins,
     sessions: Sessions,
-    /// Open RADIUS requests for logins and accounting.
-    questions: Questions<Asked>,
+    /// Whether a RADIUS server is configured for IPsec.
+    has_servers: bool,
     given: Given,
     /// Configuration as read from the menus, and the tunnels with an `ipsec-secret`.
     read: Config,
@@ -151,7 +147,7 @@ impl Ipsec {
             leases: Leases::new(pools),
             logins: Logins::default(),
             sessions: Sessions::default(),
-            questions: Questions::new(Rng::system(unpredictable)),
+            has_servers: false,
             given: Given::default(),
             read: Config::default(),
             tunnels: Vec::new(),
@@ -190,7 +186,12 @@ impl Ipsec {
 
     /// Reads the whole configuration from the store.
     fn read(&mut self, view: &View<'_>, out: &mut Effects) {
-        self.logins.read(view.store);
+        let mut servers = view.store.items(RADIUS);
+        self.has_servers = servers.any(|server| {
+            let services = server.get("service").map(Value::as_list);
+            let mut services = services.unwrap_or_default().iter();
+            !server.is("disabled") && services.any(|word| word.as_str() == Some("ipsec"))
+        });
         self.sessions.read(view.store);
         let reader = Reader::new(view.store, &mut self.proofs);
         self.read = reader.config();
@@ -498,7 +499,7 @@ fn send(local: SocketAddr, remote: SocketAddr, data: Vec<u8>, out: &mut Effects)
 
 impl Feature for Ipsec {
     fn menus(&self) -> &'static [&'static str] {
-        const MENUS: [&str; 21] = [
+        const MENUS: [&str; 20] = [
             read::PROFILE,
             read::PROPOSAL,
             read::PEER,
@@ -510,7 +511,6 @@ impl Feature for Ipsec {
             read::DNS,
             CERTIFICATE,
             RADIUS,
-            "/system/identity",
             ACTIVE,
             INSTALLED,
             secrets::TUNNELS[0].0,
@@ -544,7 +544,6 @@ impl Feature for Ipsec {
         let mut actions = core::mem::take(&mut self.waiting);
         self.engine.tick(now, &mut actions);
         self.act_all(actions, now, out);
-        self.tick_logins(now, out);
         self.tick_sessions(now, out);
         if self.look.is_some_and(|at| at <= now) {
             self.look = Some(now + LOOK);
@@ -556,9 +555,8 @@ impl Feature for Ipsec {
         let engine = self.engine.deadline().map(|(at, _)| at);
         let waits = self.paths.is_stale() || !self.waiting.is_empty();
         let asks = waits.then_some(self.now);
-        let users = [self.questions.deadline(), self.sessions.deadline()];
-        let all = [engine, asks, self.look].into_iter().chain(users);
-        all.flatten().min()
+        let all = [engine, asks, self.look, self.sessions.deadline()];
+        all.into_iter().flatten().min()
     }
 
     fn services(&self) -> Vec<Service> {
@@ -573,20 +571,13 @@ impl Feature for Ipsec {
             gate: Gated(Some(gate)),
             ..Service::new(SERVICE, PORTS.map(both).concat(), RATE)
         };
-        iter::once(messages).chain(self.login_service()).collect()
+        vec![messages]
     }
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
         let Some((remote, local, bytes)) = heard.datagram() else {
             return Hearing::Bad(dataplane::DropReason::IkeMalformed);
         };
-        if !PORTS.contains(&local.port()) {
-            let at = (local.port(), remote);
-            return match self.hear_server(at, bytes, running.now, out) {
-                true => Hearing::Taken,
-                false => Hearing::NotMine,
-            };
-        }
         let behind = local.port() == PORTS[1];
         let bytes = match behind {
             true => bytes.strip_prefix(&MARKER),
@@ -614,6 +605,16 @@ impl Feature for Ipsec {
         if core::mem::replace(&mut self.learned, learned.clone()) != learned {
             self.configure(now, out);
         }
+    }
+
+    fn radius_answered(
+        &mut self,
+        number: u64,
+        answer: service::radius::Answer,
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        self.answer_user(number, answer, now, out);
     }
 
     fn resolved(&mut self, name: &str, addresses: &[IpAddr], now: Instant, out: &mut Effects) {

@@ -3,15 +3,14 @@
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use ike::{ChildId, Event, SaId};
 use machine::{Duration, Instant};
 use menu::Store;
-use service::radius::{Accept, Question, Request, Server, Status, Through};
+use service::radius::{Accept, Accounting, Question, Request, Status, Through, Traffic};
 
 use super::installed::{Both, sum};
-use super::logins::Asked;
+use super::logins::Subject;
 use super::{Ipsec, read};
 use crate::drive::timers::Timers;
 use crate::feature::Effects;
@@ -31,7 +30,6 @@ pub(super) struct Sessions {
 struct Session {
     /// Attributes of the user in accounting requests.
     about: Request,
-    servers: Arc<[Server]>,
     /// Time of the session timeout.
     until: Option<Instant>,
     interim: Option<Duration>,
@@ -54,14 +52,9 @@ impl Sessions {
     }
 
     /// Opens the session of a user that a server accepted.
-    pub(super) fn open(
-        &mut self,
-        sa: SaId,
-        (about, servers): (Request, Arc<[Server]>),
-        accept: &Accept,
-        now: Instant,
-    ) {
+    pub(super) fn open(&mut self, sa: SaId, about: Request, accept: &Accept, now: Instant) {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+        let authorized = &accept.authorization;
         let about = Request {
             session: format!("{:08x}", sa.0),
             classes: accept.classes.clone(),
@@ -69,9 +62,10 @@ impl Sessions {
         };
         let session = Session {
             about,
-            servers,
-            until: accept.session_timeout.map(|timeout| now + seconds(timeout)),
-            interim: accept.interim.filter(|interim| *interim > 0).map(seconds),
+            until: authorized
+                .session_timeout
+                .map(|timeout| now + seconds(timeout)),
+            interim: { authorized.interim.filter(|interim| *interim > 0) }.map(seconds),
             begun: None,
             next: None,
             address: None,
@@ -121,7 +115,7 @@ impl Sessions {
         sa: SaId,
         (status, live): (Status, Both),
         now: Instant,
-    ) -> Option<(Vec<Server>, Request)> {
+    ) -> Option<Request> {
         let session = self.all.get_mut(&sa)?;
         let begun = session.begun?;
         let interim = self.interim.or(session.interim).filter(|_| self.accounting);
@@ -132,20 +126,20 @@ impl Sessions {
         }
         let session = self.all.get(&sa)?;
         let (input, output) = sum(session.gone, live);
+        let traffic = |(packets, bytes)| Traffic { packets, bytes };
         let seconds = now.saturating_since(begun).as_secs();
-        let request = Request {
-            question: Question::Accounting {
-                status,
-                seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
-                through: Some(Through {
-                    address: session.address,
-                    input,
-                    output,
-                }),
-            },
-            ..session.about.clone()
+        let through = Through {
+            address: session.address,
+            input: traffic(input),
+            output: traffic(output),
+            ..Through::default()
         };
-        Some((session.servers.to_vec(), request))
+        let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+        let accounting = Accounting::new(status, seconds, Some(through));
+        Some(Request {
+            question: Question::Accounting(accounting),
+            ..session.about.clone()
+        })
     }
 }
 
@@ -154,8 +148,7 @@ impl Ipsec {
     fn tell(&mut self, sa: SaId, (status, live): (Status, Both), out: &mut Effects) {
         let now = self.now;
         if let Some(report) = self.sessions.report(sa, (status, live), now) {
-            let key = Asked::Told(sa, status as u32);
-            _ = self.questions.ask(key, report, now, out);
+            self.query_servers(Subject::Accounting(sa, status), report, None, out);
         }
     }
 
@@ -180,7 +173,7 @@ impl Ipsec {
 
     /// Ends the session of an IKE SA that ended.
     pub(super) fn end_session(&mut self, sa: SaId, out: &mut Effects) {
-        self.forget_login(sa);
+        self.forget_login(sa, out);
         let live = self.installed.traffic(sa);
         self.tell(sa, (Status::Stop, live), out);
         self.sessions.all.remove(&sa);

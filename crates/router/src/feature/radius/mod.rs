@@ -1,39 +1,44 @@
-//! `/radius`: RADIUS servers for logins and their counters. The owner of the sockets sends the
-//! requests of logins; `service/src/radius/` has the protocol.
+//! `/radius`: RADIUS servers, requests of features to them, and counters. `service/src/radius/` has the protocol; the
+//! owner of sockets sends the requests of logins.
+//!
+//! ```text
+//! feature ─▶ Effect::QueryRadius ─▶ Dispatch ─▶ Effect::Datagram ─▶ server
+//! feature ◀─ radius_answered ◀─ Effect::RadiusAnswer ◀─ Dispatch ◀─ hear ◀─┘
+//! ```
 
-pub(crate) mod questions;
+mod counters;
+mod dispatch;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use machine::Duration;
-use menu::{Call, Changes, Id, Item, Reason, Reply, Row, Store, Value};
-use service::radius::{Action, Count, Server};
+use dataplane::DropReason;
+use frame::InterfaceId;
+use machine::{Duration, Instant, Rng};
+use menu::{Call, Changes, Id, Item, Reason, Reply, Store, Value};
+use service::radius::{Action, Server, Service};
 
+pub(crate) use self::dispatch::{RadiusAnswer, RadiusQuery};
+
+use self::dispatch::Dispatch;
+use super::hear::{Heard, Hearing};
 use super::{Effects, Feature, View};
+use crate::clock::DayClock;
+use crate::running::Running;
 
 pub(super) const RADIUS: &str = "/radius";
+const IDENTITY: &str = "/system/identity";
 const AAA: &str = "/user/aaa";
 
-/// The RADIUS servers for logins, and request counters.
-#[derive(Debug, Default)]
+/// The RADIUS servers, and requests of features to them.
+#[derive(Debug)]
 pub(crate) struct Radius {
     /// Servers in configured order.
-    servers: Arc<[Server]>,
-    counters: BTreeMap<u64, Counters>,
-}
-
-/// Counters of one server.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    requests: u64,
-    resends: u64,
-    accepts: u64,
-    rejects: u64,
-    challenges: u64,
-    timeouts: u64,
-    bad: u64,
-    last_rtt: Option<Duration>,
+    servers: Vec<Server>,
+    /// Name of this router.
+    identity: String,
+    clock: DayClock,
+    dispatch: Dispatch,
 }
 
 /// Login settings of `/user/aaa`.
@@ -55,7 +60,10 @@ impl Aaa {
     /// Reads the settings. Returns `None` if logins do not use RADIUS.
     pub(crate) fn of(store: &Store, radius: &Radius) -> Option<Self> {
         let item = store.settings(AAA)?;
-        if !item.is("use-radius") || radius.servers.is_empty() {
+        let servers = radius.servers.iter();
+        let servers = servers.filter(|server| server.services.contains(&Service::Login));
+        let servers: Arc<[Server]> = servers.cloned().collect();
+        if !item.is("use-radius") || servers.is_empty() {
             return None;
         }
         let interim = item.get("interim-update").and_then(Value::as_nanos);
@@ -64,12 +72,11 @@ impl Aaa {
             .get("exclude-groups")
             .map(Value::as_list)
             .unwrap_or_default();
-        let identity = store.settings("/system/identity");
         Some(Self {
-            servers: Arc::clone(&radius.servers),
+            servers,
             accounting: item.is("accounting"),
             interim: interim.filter(|nanos| *nanos > 0).map(Duration::from_nanos),
-            router: identity.map_or("", |item| item.text("name")).to_owned(),
+            router: radius.identity.clone(),
             default_group: item.text("default-group").to_owned(),
             excluded: excluded.iter().map(ToString::to_string).collect(),
         })
@@ -83,107 +90,154 @@ impl Aaa {
     }
 }
 
-/// Returns the servers for a service, in configured order.
-pub(super) fn servers(store: &Store, service: &str) -> Arc<[Server]> {
-    let servers = store.items(RADIUS);
-    servers.filter_map(|item| server(item, service)).collect()
-}
-
-/// Reads a server, if it serves this service.
-fn server(item: &Item, service: &str) -> Option<Server> {
-    let services = item.get("service").map(Value::as_list).unwrap_or_default();
-    let is_asked = services.iter().any(|one| one.as_str() == Some(service));
-    if item.is("disabled") || !is_asked || item.text("protocol") != "udp" {
+/// Reads a server, if any service of this router uses it.
+fn server(item: &Item) -> Option<Server> {
+    let words = item.get("service").map(Value::as_list).unwrap_or_default();
+    let serves = |service: &Service| {
+        words
+            .iter()
+            .any(|word| word.as_str() == Some(service.name()))
+    };
+    let services: Vec<_> = Service::ALL.into_iter().filter(serves).collect();
+    if item.is("disabled") || services.is_empty() || item.text("protocol") != "udp" {
         return None;
     }
     let port = |name| u16::try_from(item.number(name)?).ok();
     let timeout = item.get("timeout").and_then(Value::as_nanos)?;
     Some(Server {
         id: item.id.0,
+        services,
+        called: item.text("called-id").to_owned(),
+        domain: item.text("domain").to_owned(),
         address: item.text("address").parse().ok()?,
         authentication: port("authentication-port")?,
         accounting: port("accounting-port")?,
         secret: menu::bytes::to_bytes(item.text("secret")),
         timeout: Duration::from_nanos(u64::try_from(timeout).ok()?),
+        is_backup: item.is("accounting-backup"),
         source: item.get("src-address").and_then(Value::as_address),
+        nas_address: None,
         realm: item.text("realm").to_owned(),
         needs_message_authenticator: item.text("require-message-auth") != "no",
     })
 }
 
-impl Feature for Radius {
-    fn menus(&self) -> &'static [&'static str] {
-        &[RADIUS]
+impl Radius {
+    /// Creates a client without servers. `rng` must be unpredictable.
+    pub(crate) fn new(rng: Rng, clock: DayClock) -> Self {
+        Self {
+            servers: Vec::new(),
+            identity: String::new(),
+            clock,
+            dispatch: Dispatch::new(rng),
+        }
     }
 
-    fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, _: &mut Effects) {
-        self.servers = servers(view.store, "login");
-        self.counters
-            .retain(|id, _| view.store.item(RADIUS, Id(*id)).is_some());
+    /// Sends a request of a feature.
+    pub(crate) fn query(&mut self, mut query: RadiusQuery, now: Instant, out: &mut Effects) {
+        query.request.router.clone_from(&self.identity);
+        let timestamp = u32::try_from(self.clock.unix_seconds());
+        query.request.timestamp = timestamp.ok().filter(|seconds| *seconds > 0);
+        self.dispatch.query(query, now, out);
+    }
+
+    /// Drops a request of a feature.
+    pub(crate) fn cancel(
+        &mut self,
+        feature: &'static str,
+        number: u64,
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        self.dispatch.cancel(feature, number, now, out);
+    }
+
+    /// Counts an action of a login's request.
+    pub(crate) fn count<K>(&mut self, action: &Action<K>) {
+        self.dispatch.counters.count(action);
+    }
+}
+
+impl Feature for Radius {
+    fn menus(&self) -> &'static [&'static str] {
+        &[RADIUS, IDENTITY]
+    }
+
+    fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, out: &mut Effects) {
+        let identity = view.store.settings(IDENTITY);
+        identity
+            .map_or("", |item| item.text("name"))
+            .clone_into(&mut self.identity);
+        let before = core::mem::take(&mut self.servers);
+        self.servers = { view.store.items(RADIUS) }
+            .filter_map(|item| server(item))
+            .collect();
+        for server in &mut self.servers {
+            let same = { before.iter() }.find(|same| same.address == server.address);
+            server.nas_address = same.and_then(|same| same.nas_address);
+        }
+        let counters = &mut self.dispatch.counters;
+        counters.retain(|id| view.store.item(RADIUS, Id(id)).is_some());
+        self.dispatch
+            .set_servers(self.servers.clone(), view.now, out);
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Effects) {
+        self.dispatch.tick(now, out);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.dispatch.deadline()
+    }
+
+    fn services(&self) -> Vec<dataplane::service::Service> {
+        match self.servers.is_empty() {
+            true => Vec::new(),
+            false => vec![Dispatch::service()],
+        }
+    }
+
+    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+        let Some((from, to, bytes)) = heard.datagram() else {
+            return Hearing::Bad(DropReason::RadiusMalformed);
+        };
+        match self
+            .dispatch
+            .receive(to.port(), from, bytes, running.now, out)
+        {
+            true => Hearing::Taken,
+            false => Hearing::NotMine,
+        }
+    }
+
+    fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, running: &Running<'_>, out: &mut Effects) {
+        let mut has_moved = false;
+        for server in &mut self.servers {
+            let source = running.source(server.address);
+            has_moved |= core::mem::replace(&mut server.nas_address, source) != source;
+        }
+        if has_moved {
+            self.dispatch
+                .set_servers(self.servers.clone(), running.now, out);
+        }
     }
 
     fn act(&mut self, _: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
-        match call.command {
-            "monitor" => {
-                let rows = call.items.iter().map(|item| self.row(item.0));
+        match (call.menu.path, call.command) {
+            (RADIUS, "monitor") => {
+                let items = call.items.iter();
+                let rows = items.map(|item| self.dispatch.counters.row(item.0));
                 Some(Ok(Reply {
                     rows: rows.collect(),
                     made: None,
                 }))
             }
-            "reset-counters" => {
-                self.counters.clear();
+            (RADIUS, "reset-counters") => {
+                self.dispatch.counters.reset();
                 Some(Ok(Reply::default()))
             }
             _ => None,
         }
-    }
-}
-
-impl Radius {
-    /// Counts an action of a request.
-    pub(crate) fn count(&mut self, action: &Action) {
-        let (Action::Count(id, _) | Action::Answered(id, _)) = action else {
-            return;
-        };
-        let of = self.counters.entry(*id).or_default();
-        match action {
-            Action::Answered(_, rtt) => of.last_rtt = Some(*rtt),
-            Action::Count(_, count) => {
-                *match count {
-                    Count::Challenge => &mut of.challenges,
-                    Count::Request => &mut of.requests,
-                    Count::Resend => &mut of.resends,
-                    Count::Accept => &mut of.accepts,
-                    Count::Reject => &mut of.rejects,
-                    Count::Timeout => &mut of.timeouts,
-                    Count::Bad => &mut of.bad,
-                } += 1;
-            }
-            _ => {}
-        }
-    }
-
-    fn row(&self, id: u64) -> Row {
-        let of = self.counters.get(&id).copied().unwrap_or_default();
-        let ended = of.accepts + of.rejects + of.challenges + of.timeouts;
-        let mut row = Row::default();
-        for (name, count) in [
-            ("pending", of.requests.saturating_sub(ended)),
-            ("requests", of.requests),
-            ("accepts", of.accepts),
-            ("rejects", of.rejects),
-            ("resends", of.resends),
-            ("timeouts", of.timeouts),
-            ("bad-replies", of.bad),
-        ] {
-            row.set(name, crate::live::number(count));
-        }
-        let rtt = of
-            .last_rtt
-            .map(|rtt| i64::try_from(rtt.as_nanos()).unwrap_or(i64::MAX));
-        row.set("last-request-rtt", Value::Time(rtt.unwrap_or(0)));
-        row
     }
 }
 
@@ -193,6 +247,7 @@ mod tests {
     use crate::Instance;
     use crate::drive::Setup;
     use script::Session;
+    use service::radius::Count;
 
     fn run(router: &mut Instance, text: &str) -> String {
         let mut out = String::new();
@@ -263,9 +318,9 @@ mod tests {
         run(&mut router, "/radius add service=login address=192.0.2.1");
         let counts = [Count::Request, Count::Resend, Count::Bad, Count::Reject];
         for count in counts {
-            router.count_radius(&[Action::Count(1, count)]);
+            router.count_radius(&[Action::<()>::Count(1, count)]);
         }
-        router.count_radius(&[Action::Answered(1, Duration::from_millis(30))]);
+        router.count_radius(&[Action::<()>::Answered(1, Duration::from_millis(30))]);
 
         let said = run(&mut router, "/radius monitor 0 once");
         for line in [
