@@ -17,7 +17,7 @@ for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables pytho
 dnsmasq:dnsmasq-base udhcpd:udhcpd dhcpd:isc-dhcp-server
 ssh:openssh-client node:nodejs curl:curl certificates:ca-certificates keepalived:keepalived
 ovs-vswitchd:openvswitch-switch chronyd:chrony nfcapd:nfdump lldpd:lldpd snmpget:snmp snmptrapd:snmptrapd
-openssl:openssl freeradius:freeradius udhcpc:udhcpc dhclient:isc-dhcp-client perfdhcp:kea-admin
+openssl:openssl freeradius:freeradius radclient:freeradius-utils udhcpc:udhcpc dhclient:isc-dhcp-client perfdhcp:kea-admin
 dig:bind9-dnsutils dnsperf:dnsperf aiosmtpd:python3-aiosmtpd
 charon:strongswan-charon swanctl:strongswan-swanctl kernel-libipsec.so:libcharon-extra-plugins
 openssl.so:libstrongswan-standard-plugins curve25519.so:libstrongswan-extra-plugins

@@ -378,8 +378,14 @@ drops! {
     IpsecExhausted = "ipsec-sequence-exhausted",
     /// A RADIUS request of this router was refused: too many requests are open.
     RadiusRequests = "radius-requests",
-    /// A datagram for the RADIUS client has an invalid length or checksum.
+    /// A datagram for the RADIUS client has an invalid length, checksum or code.
     RadiusMalformed = "radius-malformed",
+    /// The sender of a CoA or Disconnect request is no server of `/radius`.
+    RadiusUnknown = "radius-unknown-sender",
+    /// A CoA or Disconnect request does not have the authenticator of the sender's secret (RFC 5176, 2.3).
+    RadiusUnauthenticated = "radius-unauthenticated",
+    /// The Event-Timestamp of a CoA or Disconnect request differs from this router's time by more than five minutes.
+    RadiusStale = "radius-stale",
     /// The sender sends more frames to a service of this router than the control plane accepts per sender.
     ServiceSender = "service-sender-limit",
     /// Unknown senders send more than the control plane can process: the sender must prove its address, or

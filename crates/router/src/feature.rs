@@ -69,6 +69,7 @@ use dataplane::service::Service;
 use frame::InterfaceId;
 use machine::Instant;
 use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, Store, Value};
+use service::radius::{ErrorCause, SessionRequest};
 
 use wire::Mac;
 
@@ -162,6 +163,17 @@ pub(crate) trait Feature: core::fmt::Debug {
 
     /// Handles the answer to a request (`Effect::QueryRadius`), by the request's number.
     fn radius_answered(&mut self, _: u64, _: service::radius::Answer, _: Instant, _: &mut Effects) {
+    }
+
+    /// Ends or changes the sessions that a request of a RADIUS server is about (RFC 5176). Returns `None` if the feature
+    /// has none of them.
+    fn radius_requested(
+        &mut self,
+        _: &SessionRequest,
+        _: Instant,
+        _: &mut Effects,
+    ) -> Option<Result<(), ErrorCause>> {
+        None
     }
 
     /// Handles the resolved addresses of a name that the feature requested (`Effect::Resolve`).
@@ -303,6 +315,8 @@ pub enum Effect {
     QueryRadius(Box<radius::RadiusQuery>),
     /// Drops a request to RADIUS servers, by its feature and number.
     CancelRadius(&'static str, u64),
+    /// Passes a request of a RADIUS server about sessions to all features, and responds to it.
+    RadiusRequested(Box<radius::IncomingRequest>),
     /// Passes an answer of a RADIUS server to the feature that sent the request.
     RadiusAnswer(Box<radius::RadiusAnswer>),
     /// An action of queues.

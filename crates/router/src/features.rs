@@ -9,6 +9,7 @@ use dataplane::service::Service;
 use frame::InterfaceId;
 use machine::{Instant, Rng};
 use menu::{Call, Changes, Reason, Reply};
+use service::radius::{ErrorCause, SessionRequest};
 
 use crate::clock::DayClock;
 use crate::drive::log::Log;
@@ -420,6 +421,19 @@ impl Features {
         if let Some(feature) = features.find(|of| of.name() == answer.feature) {
             feature.radius_answered(answer.number, answer.answer, now, out);
         }
+    }
+
+    /// Passes a request of a RADIUS server to all features. Returns `None` if no feature has such a session, and an error
+    /// only if no feature carried it out.
+    pub(crate) fn radius_requested(
+        &mut self,
+        request: &SessionRequest,
+        now: Instant,
+        out: &mut Effects,
+    ) -> Option<Result<(), ErrorCause>> {
+        let features = self.list_mut();
+        let results = features.filter_map(|of| of.radius_requested(request, now, out));
+        results.reduce(|one, other| one.or(other))
     }
 
     /// Runs a command, if it belongs to a feature.

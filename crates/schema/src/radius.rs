@@ -1,14 +1,12 @@
 //! `/radius`: RADIUS servers.
 
-use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Property};
 
-use crate::declare::{
-    MONITORED, MONITORED_ITEMS, PORT, command, idle_command, nanoseconds, no, shown, text,
-};
+use crate::declare::{MONITORED, MONITORED_ITEMS, PORT, command, nanoseconds, no, shown, text};
 use crate::fragment::{COMMENT_DISABLED, SECOND};
 use crate::spelling::HOST;
 
-/// Services other than login and IPsec have no effect.
+/// Services that send no requests have no effect.
 fn asks_nothing(services: &str) -> bool {
     let mut services = services.split(',');
     services.any(|service| !matches!(service, "login" | "ipsec"))
@@ -31,8 +29,8 @@ pub(crate) static MENU: Menu = Menu {
             )
             .required()
             .inert_for(asks_nothing),
-            text("called-id", "Required called identifier").inert(),
-            text("domain", "Domain of the users").inert(),
+            text("called-id", "Required called identifier"),
+            text("domain", "Windows domain sent to the server"),
             Property::new("address", HOST, "The server")
                 .required()
                 .inert_for(a_name),
@@ -54,9 +52,8 @@ pub(crate) static MENU: Menu = Menu {
             .inert(),
             no(
                 "accounting-backup",
-                "Use the server as a backup for accounting",
-            )
-            .inert(),
+                "Use the server only if others do not answer",
+            ),
             text("realm", "Realm of the users"),
             Property::new(
                 "src-address",
@@ -106,13 +103,14 @@ pub(crate) static INCOMING: Menu = Menu {
     properties: &[&[
         no("accept", "Whether servers may end or change sessions"),
         Property::new("port", PORT, "Port of the requests").default("3799"),
-        Property::new("vrf", Kind::Name, "The VRF of the servers").default("main"),
+        Property::new("vrf", Kind::Name, "The VRF of the servers")
+            .default("main")
+            .inert_for(|vrf| vrf != "main"),
     ]],
     commands: &[
-        idle_command("monitor", "Show statistics of requests", MONITORED).repeating(),
-        idle_command("reset-counters", "Set the counters to zero", &[]),
+        command("monitor", "Show statistics of requests", MONITORED).repeating(),
+        command("reset-counters", "Set the counters to zero", &[]),
     ],
-    effect: Effect::None,
     ..Menu::new(
         "/radius/incoming",
         MenuShape::Settings,

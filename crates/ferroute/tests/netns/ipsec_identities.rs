@@ -7,7 +7,7 @@ use lab::Lab;
 
 use crate::identity::SERVER;
 use crate::ipsec::{Swan, base, is_established, reaches, router, with_swan};
-use crate::world::{Folder, Router, Server, have, output, run, text, until, works};
+use crate::world::{Folder, Router, Server, have, output, run, shell, text, until, works};
 
 const ROUTER: &str = "common-name=left subject-alt-name=IP:192.0.2.1,DNS:left.example";
 const PEER: &str = "common-name=right subject-alt-name=IP:192.0.2.2,DNS:right.example";
@@ -336,10 +336,52 @@ fn is_told(told: &str, address: &str) -> bool {
     lines.iter().all(|line| told.contains(line)) && counted.iter().all(|name| counts(told, name))
 }
 
+/// The server ends the session of a user; requests about others and of others are refused (RFC 5176).
+fn is_disconnected_by_a_server(lab: &Lab, left: &Router) {
+    let request = |kind: &str, attributes: &str, secret: &str| {
+        let client = format!("radclient -x -r 1 -t 1 10.1.0.1:3799 {kind} {secret}");
+        shell(
+            lab,
+            "one",
+            &format!("echo '{attributes}' | {client} 2>&1 || true"),
+        )
+    };
+    let of_anna = |secret: &str| request("disconnect", "User-Name=anna", secret);
+    let said = of_anna("testing123");
+    assert!(said.contains("No reply"), "not accepted yet: {said}");
+    left.exec("/radius/incoming/set accept=yes");
+    let said = of_anna("guessed");
+    assert!(said.contains("No reply"), "by a wrong secret: {said}");
+    let said = request("disconnect", "User-Name=bert", "testing123");
+    assert!(
+        said.contains("Disconnect-NAK") && said.contains("Session-Context-Not-Found"),
+        "{said}"
+    );
+    let said = request("coa", "User-Name=anna,Session-Timeout=3600", "testing123");
+    assert!(said.contains("CoA-ACK"), "{said}");
+    let said = request("coa", "User-Name=anna,Framed-Pool=other", "testing123");
+    assert!(
+        said.contains("CoA-NAK") && said.contains("Unsupported-Attribute"),
+        "{said}"
+    );
+    let said = of_anna("testing123");
+    assert!(said.contains("Disconnect-ACK"), "{said}");
+    until("the session is gone", || {
+        left.rows("/ip/ipsec/active-peers/print").is_empty()
+    });
+    let counted = left.exec("/radius/incoming/monitor once");
+    for line in ["acks: 2", "naks: 2"] {
+        assert!(counted.contains(line), "{line}: {counted}");
+    }
+    assert!(!counted.contains("bad-requests: 0"), "{counted}");
+    let drops = left.exec("/tool/drop/print detail without-paging");
+    assert!(drops.contains("radius-unauthenticated"), "{drops}");
+}
+
 #[test]
 fn a_radius_server_authenticates_users_of_eap() {
     let test = "a_radius_server_authenticates_users_of_eap";
-    let Some(lab) = have(test, &["freeradius"])
+    let Some(lab) = have(test, &["freeradius", "radclient"])
         .then(|| with_eap(test))
         .flatten()
     else {
@@ -390,7 +432,7 @@ fn a_radius_server_authenticates_users_of_eap() {
     for line in ["rejects: 0", "timeouts: 1", "bad-replies: 0"] {
         assert!(counted.contains(line), "{line}: {counted}");
     }
-    swan.tells(&lab, "--terminate --ike far");
+    is_disconnected_by_a_server(&lab, &left);
     until("the server is told of the session", || {
         let told = fs::read_to_string(radius.file("detail")).unwrap_or_default();
         is_told(&told, address)

@@ -15,7 +15,7 @@ use wire::Mac;
 use super::Control;
 use super::groups::Groups;
 use super::objects::Pending;
-use crate::feature::radius::{Radius, RadiusAnswer};
+use crate::feature::radius::{IncomingRequest, Radius, RadiusAnswer};
 use crate::feature::{Effect, Effects, View, queue};
 use crate::intent::Name;
 use crate::learned::Learned;
@@ -41,6 +41,15 @@ impl Control {
     fn radius(&mut self, step: impl FnOnce(&mut Radius, Instant, &mut Effects)) {
         let mut out = Effects::default();
         step(&mut self.features.radius, self.now, &mut out);
+        self.carry_out(out);
+    }
+
+    /// Passes a request of a RADIUS server to features, and responds to it.
+    fn radius_requested(&mut self, incoming: &IncomingRequest) {
+        let mut out = Effects::default();
+        let features = &mut self.features;
+        let result = features.radius_requested(&incoming.request, self.now, &mut out);
+        features.radius.respond(incoming, result, &mut out);
         self.carry_out(out);
     }
 
@@ -259,6 +268,7 @@ impl Control {
                 Effect::CancelRadius(feature, number) => {
                     self.radius(|radius, now, out| radius.cancel(feature, number, now, out));
                 }
+                Effect::RadiusRequested(request) => self.radius_requested(&request),
                 Effect::RadiusAnswer(answer) => self.radius_answered(*answer),
                 Effect::Queues(wanted) => self.take_queues(wanted, pending),
                 Effect::Send(outgoing) => self.send(outgoing, worker),

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 use access::Access;
+use machine::Instant;
 use menu::{Call, Changes, Id, Menu, Origin, Reason, Reply, Row, RowFilter, Value};
+use service::radius::{ErrorCause, RequestKind, SessionFacts, SessionRequest};
 
 use super::{Effects, Feature, View, concerns};
 use crate::live::{DYNAMIC, give};
@@ -64,6 +66,38 @@ impl Feature for Access {
             "/user/ssh-keys" => annotate_key(row),
             _ => {}
         }
+    }
+
+    /// Ends logins that a RADIUS server accepted. Their accounting calls a session by its number in hexadecimal digits.
+    fn radius_requested(
+        &mut self,
+        request: &SessionRequest,
+        _: Instant,
+        _: &mut Effects,
+    ) -> Option<Result<(), ErrorCause>> {
+        let sessions = self.sessions().filter(|(number, active)| {
+            let address = active.address.map(|address| address.to_canonical());
+            Self::is_of_server(active)
+                && request.sessions.fit(&SessionFacts {
+                    user: &active.user,
+                    session: &format!("{number:08x}"),
+                    address: None,
+                    calling: &address.map_or_else(String::new, |address| address.to_string()),
+                })
+        });
+        let sessions: Vec<_> = sessions.map(|(number, _)| number).collect();
+        if sessions.is_empty() {
+            return None;
+        }
+        if request.kind == RequestKind::Change {
+            return Some(Err(ErrorCause::UnsupportedAttribute));
+        }
+        let ended = sessions.into_iter().all(|number| self.end(number));
+        Some(
+            ended
+                .then_some(())
+                .ok_or(ErrorCause::SessionContextNotFound),
+        )
     }
 
     fn act(&mut self, _: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {

@@ -1,13 +1,15 @@
-//! RADIUS client (RFC 2865, 2866, 2869, 2548, 3579, 5080).
+//! RADIUS client (RFC 2865, 2866, 2869, 2548, 3579, 5080), and requests of RADIUS servers (RFC 5176).
 //!
 //! - [`request`]: requests and their packets.
 //! - [`answer`], [`authorization`]: answers and the attributes that authorize a session.
 //! - [`client`]: sends many requests to a list of servers: order, retransmissions, limits.
+//! - [`incoming`]: requests of servers to change or end sessions.
 //! - [`secret`]: authentication and encryption with the shared secret.
 
 pub mod answer;
 pub mod authorization;
 pub mod client;
+pub mod incoming;
 pub mod request;
 mod secret;
 #[cfg(test)]
@@ -20,6 +22,10 @@ use machine::Duration;
 pub use answer::{Accept, Answer, Key, MppeKeys, Outcome, Reject};
 pub use authorization::Authorization;
 pub use client::{Action, Client, Event, LineId, Query};
+pub use incoming::{
+    ErrorCause, Fault, Incoming, Received, RequestId, RequestKind, SessionFacts, SessionKeys,
+    SessionRequest,
+};
 pub use request::{
     Accounting, Authentic, Port, PortType, Question, Request, Service, Status, TerminateCause,
     Through, Traffic,

@@ -36,6 +36,7 @@ use ike::{Action, Child, Engine, Entropy, Event, PeerId, PolicyId, SaId, Why};
 use machine::{Duration, Instant, Machine as _};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter, Value};
 use service::pool::Pools;
+use service::radius::{Answer, ErrorCause, SessionRequest};
 
 use self::gate::IkeGate;
 use self::generated::Generated;
@@ -607,14 +608,17 @@ impl Feature for Ipsec {
         }
     }
 
-    fn radius_answered(
+    fn radius_answered(&mut self, number: u64, answer: Answer, now: Instant, out: &mut Effects) {
+        self.answer_user(number, answer, now, out);
+    }
+
+    fn radius_requested(
         &mut self,
-        number: u64,
-        answer: service::radius::Answer,
+        request: &SessionRequest,
         now: Instant,
         out: &mut Effects,
-    ) {
-        self.answer_user(number, answer, now, out);
+    ) -> Option<Result<(), ErrorCause>> {
+        self.request_sessions(request, now, out)
     }
 
     fn resolved(&mut self, name: &str, addresses: &[IpAddr], now: Instant, out: &mut Effects) {

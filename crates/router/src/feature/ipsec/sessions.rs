@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 use ike::{ChildId, Event, SaId};
 use machine::{Duration, Instant};
 use menu::Store;
-use service::radius::{Accept, Accounting, Question, Request, Status, Through, Traffic};
+use service::radius::{
+    Accept, Accounting, ErrorCause, Question, Request, RequestKind, SessionFacts, SessionRequest,
+    Status, Through, Traffic,
+};
 
 use super::installed::{Both, sum};
 use super::logins::Subject;
@@ -39,6 +42,17 @@ struct Session {
     address: Option<IpAddr>,
     /// Traffic of removed SA pairs.
     gone: Both,
+}
+
+impl Session {
+    fn facts(&self) -> SessionFacts<'_> {
+        SessionFacts {
+            user: &self.about.user,
+            session: &self.about.session,
+            address: self.address,
+            calling: &self.about.calling,
+        }
+    }
 }
 
 impl Sessions {
@@ -178,6 +192,41 @@ impl Ipsec {
         self.tell(sa, (Status::Stop, live), out);
         self.sessions.all.remove(&sa);
         self.sessions.reschedule(sa);
+    }
+
+    /// Ends or changes the sessions that a request of a RADIUS server is about. Of their authorization only the session
+    /// timeout can change. Returns `None` without such a session.
+    pub(super) fn request_sessions(
+        &mut self,
+        request: &SessionRequest,
+        now: Instant,
+        out: &mut Effects,
+    ) -> Option<Result<(), ErrorCause>> {
+        let sessions = self.sessions.all.iter();
+        let fits = sessions.filter(|(_, session)| request.sessions.fit(&session.facts()));
+        let fits: Vec<_> = fits.map(|(sa, _)| *sa).collect();
+        if fits.is_empty() {
+            return None;
+        }
+        let timeout = request.authorization.session_timeout;
+        match (request.kind, timeout) {
+            (RequestKind::Disconnect, _) => {
+                for sa in fits {
+                    self.handle(Event::Kill(sa), now, out);
+                }
+            }
+            (RequestKind::Change, None) => return Some(Err(ErrorCause::UnsupportedAttribute)),
+            (RequestKind::Change, Some(seconds)) => {
+                for sa in fits {
+                    if let Some(session) = self.sessions.all.get_mut(&sa) {
+                        let begun = session.begun.unwrap_or(now);
+                        session.until = Some(begun + Duration::from_secs(seconds.into()));
+                    }
+                    self.sessions.reschedule(sa);
+                }
+            }
+        }
+        Some(Ok(()))
     }
 
     /// Sends interim updates that are due, and ends sessions whose time is over.

@@ -5,9 +5,11 @@
 //! feature ─▶ Effect::QueryRadius ─▶ Dispatch ─▶ Effect::Datagram ─▶ server
 //! feature ◀─ radius_answered ◀─ Effect::RadiusAnswer ◀─ Dispatch ◀─ hear ◀─┘
 //! ```
+//! Requests of servers (`/radius/incoming`) are in `incoming.rs`.
 
 mod counters;
 mod dispatch;
+mod incoming;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,17 +18,20 @@ use dataplane::DropReason;
 use frame::InterfaceId;
 use machine::{Duration, Instant, Rng};
 use menu::{Call, Changes, Id, Item, Reason, Reply, Store, Value};
-use service::radius::{Action, Server, Service};
+use service::radius::{Action, ErrorCause, Server, Service};
 
 pub(crate) use self::dispatch::{RadiusAnswer, RadiusQuery};
+pub(crate) use self::incoming::IncomingRequest;
 
 use self::dispatch::Dispatch;
+use self::incoming::{IncomingRequests, RequestContext};
 use super::hear::{Heard, Hearing};
 use super::{Effects, Feature, View};
 use crate::clock::DayClock;
 use crate::running::Running;
 
 pub(super) const RADIUS: &str = "/radius";
+const INCOMING: &str = "/radius/incoming";
 const IDENTITY: &str = "/system/identity";
 const AAA: &str = "/user/aaa";
 
@@ -39,6 +44,7 @@ pub(crate) struct Radius {
     identity: String,
     clock: DayClock,
     dispatch: Dispatch,
+    incoming: IncomingRequests,
 }
 
 /// Login settings of `/user/aaa`.
@@ -130,6 +136,7 @@ impl Radius {
             identity: String::new(),
             clock,
             dispatch: Dispatch::new(rng),
+            incoming: IncomingRequests::default(),
         }
     }
 
@@ -152,6 +159,18 @@ impl Radius {
         self.dispatch.cancel(feature, number, now, out);
     }
 
+    /// Responds to a request of a server that features have carried out; `result` is `None` if no feature has such a
+    /// session.
+    pub(crate) fn respond(
+        &mut self,
+        incoming: &IncomingRequest,
+        result: Option<Result<(), ErrorCause>>,
+        out: &mut Effects,
+    ) {
+        let result = result.unwrap_or(Err(ErrorCause::SessionContextNotFound));
+        self.incoming.respond(incoming, result, out);
+    }
+
     /// Counts an action of a login's request.
     pub(crate) fn count<K>(&mut self, action: &Action<K>) {
         self.dispatch.counters.count(action);
@@ -160,7 +179,7 @@ impl Radius {
 
 impl Feature for Radius {
     fn menus(&self) -> &'static [&'static str] {
-        &[RADIUS, IDENTITY]
+        &[RADIUS, INCOMING, IDENTITY]
     }
 
     fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, out: &mut Effects) {
@@ -168,6 +187,8 @@ impl Feature for Radius {
         identity
             .map_or("", |item| item.text("name"))
             .clone_into(&mut self.identity);
+        let settings = view.store.settings(INCOMING);
+        self.incoming.read(settings.map(|item| &**item));
         let before = core::mem::take(&mut self.servers);
         self.servers = { view.store.items(RADIUS) }
             .filter_map(|item| server(item))
@@ -191,16 +212,25 @@ impl Feature for Radius {
     }
 
     fn services(&self) -> Vec<dataplane::service::Service> {
-        match self.servers.is_empty() {
-            true => Vec::new(),
-            false => vec![Dispatch::service()],
-        }
+        let has_servers = !self.servers.is_empty();
+        let answers = has_servers.then(Dispatch::service);
+        answers.into_iter().chain(self.incoming.service()).collect()
     }
 
     fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
         let Some((from, to, bytes)) = heard.datagram() else {
             return Hearing::Bad(DropReason::RadiusMalformed);
         };
+        if heard.service == incoming::SERVICE {
+            let context = RequestContext {
+                servers: &self.servers,
+                identity: &self.identity,
+                unix_seconds: self.clock.unix_seconds(),
+                now: running.now,
+            };
+            let received = self.incoming.receive((from, to), bytes, &context, out);
+            return received.map_or_else(Hearing::Bad, |()| Hearing::Taken);
+        }
         match self
             .dispatch
             .receive(to.port(), from, bytes, running.now, out)
@@ -234,6 +264,14 @@ impl Feature for Radius {
             }
             (RADIUS, "reset-counters") => {
                 self.dispatch.counters.reset();
+                Some(Ok(Reply::default()))
+            }
+            (INCOMING, "monitor") => Some(Ok(Reply {
+                rows: vec![self.incoming.row()],
+                made: None,
+            })),
+            (INCOMING, "reset-counters") => {
+                self.incoming.reset();
                 Some(Ok(Reply::default()))
             }
             _ => None,

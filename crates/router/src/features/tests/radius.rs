@@ -1,4 +1,4 @@
-//! Requests of a feature to a RADIUS server, as frames on the wire.
+//! Requests of a feature to a RADIUS server, and requests of a server, as frames on the wire.
 
 use std::sync::{Arc, Mutex};
 
@@ -103,15 +103,20 @@ fn answer(request: &[u8], code: u8, with: impl Fn(Builder) -> Builder) -> Vec<u8
     let built = with(Builder::new(code, asked.id(), asked.authenticator()));
     let mut bytes = built.finish().expect("it fits");
     radius::sign_as_server(&mut bytes, SECRET);
+    datagram(2, u16::from_be_bytes([request[34], request[35]]), &bytes)
+}
+
+/// Returns a datagram to a port of the router from port 1812 of 192.0.2.`last`.
+fn datagram(last: u8, to: u16, bytes: &[u8]) -> Vec<u8> {
     let ports = wire::udp::Repr {
         src_port: 1812,
-        dst_port: u16::from_be_bytes([request[34], request[35]]),
+        dst_port: to,
     };
-    let (server, router) = ([192, 0, 2, 2].into(), [192, 0, 2, 1].into());
-    let udp = ports.to_bytes_v4(&bytes, server, router);
+    let (server, router) = ([192, 0, 2, last].into(), [192, 0, 2, 1].into());
+    let udp = ports.to_bytes_v4(bytes, server, router);
     let ip = wire::ipv4::Repr::new(wire::Protocol::UDP, server, router);
     let head = ip.to_bytes(udp.len() + bytes.len());
-    frame(MAC, 0x800, &[&head[..], &udp, &bytes].concat())
+    frame(MAC, 0x800, &[&head[..], &udp, bytes].concat())
 }
 
 #[test]
@@ -174,4 +179,81 @@ fn a_request_to_a_silent_server_ends_and_a_cancelled_one_has_no_answer() {
     rig.run("/radius/remove 0");
     assert_eq!(ask(&mut rig, 3, b"x").len(), 0);
     assert_eq!(known(), [(3, nobody)]);
+}
+
+/// Logs in a user whom a RADIUS server accepted.
+fn login(rig: &mut Rig, user: &str) -> access::Login {
+    let from = [192, 0, 2, 9].into();
+    let attempt = rig.instance().attempt(user, from, access::Service::Ssh);
+    let answer = attempt.password(b"x").vouched(access::Vouched {
+        group: "read".into(),
+        idle: None,
+    });
+    rig.instance().admit(answer).expect("the group may log in")
+}
+
+/// Returns the code and the Error-Cause of the router's response to a request of 192.0.2.`last`.
+fn response(rig: &mut Rig, last: u8, request: &[u8]) -> Option<(u8, Option<u32>)> {
+    let sent = rig.pass(datagram(last, 3799, request));
+    let mut answers = sent
+        .iter()
+        .filter(|sent| sent.get(34..36) == Some(&3799_u16.to_be_bytes()));
+    let packet = Packet::new_checked(answers.next()?.get(42..)?).expect("a packet");
+    Some((packet.code(), packet.number(kind::ERROR_CAUSE)))
+}
+
+#[test]
+fn a_server_ends_the_sessions_of_its_users_only() {
+    let (mut rig, _) = rig();
+    let request = |code, user: &str, secret| {
+        let built = Builder::new(code, 9, [0; 16]).with(kind::USER_NAME, user.as_bytes());
+        let mut bytes = built.finish().expect("it fits");
+        radius::sign_as_server(&mut bytes, secret);
+        bytes
+    };
+    let (anna, bert) = (login(&mut rig, "anna"), login(&mut rig, "bert"));
+    let disconnect = request(code::DISCONNECT_REQUEST, "anna", SECRET);
+    assert_eq!(response(&mut rig, 2, &disconnect), None);
+    rig.run("/radius/incoming/set accept=yes");
+
+    let forged = request(code::DISCONNECT_REQUEST, "anna", b"guessed");
+    assert_eq!(response(&mut rig, 2, &forged), None);
+    rig.run("/ip/arp/add address=192.0.2.3 mac-address=02:00:00:00:00:09 interface=ether1");
+    assert_eq!(response(&mut rig, 3, &disconnect), None);
+    let change = request(code::COA_REQUEST, "anna", SECRET);
+    assert_eq!(
+        response(&mut rig, 2, &change),
+        Some((code::COA_NAK, Some(401)))
+    );
+    let stranger = request(code::DISCONNECT_REQUEST, "carol", SECRET);
+    let not_found = Some((code::DISCONNECT_NAK, Some(503)));
+    assert_eq!(response(&mut rig, 2, &stranger), not_found);
+    assert!(!anna.is_ended());
+
+    assert_eq!(
+        response(&mut rig, 2, &disconnect),
+        Some((code::DISCONNECT_ACK, None))
+    );
+
+    assert!(anna.is_ended() && !bert.is_ended());
+    let again = login(&mut rig, "anna");
+    // A replayed request has the same response and no effect.
+    assert_eq!(
+        response(&mut rig, 2, &disconnect),
+        Some((code::DISCONNECT_ACK, None))
+    );
+    assert!(!again.is_ended());
+    let counted = rig.run("/radius/incoming/monitor once");
+    for line in ["requests: 6", "bad-requests: 2", "acks: 1", "naks: 2"] {
+        assert!(counted.contains(line), "{line} in {counted}");
+    }
+    let drops = rig.run("/tool/drop/print detail without-paging");
+    for reason in ["radius-unauthenticated", "radius-unknown-sender"] {
+        assert!(drops.contains(reason), "{reason} in {drops}");
+    }
+    rig.run("/radius/incoming/reset-counters");
+    assert!(
+        rig.run("/radius/incoming/monitor once")
+            .contains("requests: 0")
+    );
 }

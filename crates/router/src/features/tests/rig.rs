@@ -113,6 +113,10 @@ impl Rig {
             .for_each(|frame| self.worker.pool().free(frame));
     }
 
+    pub(super) const fn instance(&mut self) -> &mut Instance {
+        &mut self.instance
+    }
+
     pub(super) fn control(&mut self) -> &mut Control {
         self.instance.control()
     }
