@@ -12,11 +12,6 @@ fn asks_nothing(services: &str) -> bool {
     services.any(|service| !matches!(service, "login" | "ipsec"))
 }
 
-/// Servers given by name have no effect.
-fn a_name(host: &str) -> bool {
-    host.parse::<std::net::IpAddr>().is_err()
-}
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
@@ -31,9 +26,7 @@ pub(crate) static MENU: Menu = Menu {
             .inert_for(asks_nothing),
             text("called-id", "Required called identifier"),
             text("domain", "Windows domain sent to the server"),
-            Property::new("address", HOST, "The server")
-                .required()
-                .inert_for(a_name),
+            Property::new("address", HOST, "The server").required(),
             text("secret", "Secret shared with the server").sensitive(),
             Property::new("authentication-port", PORT, "Port for authentication").default("1812"),
             Property::new("accounting-port", PORT, "Port for accounting").default("1813"),

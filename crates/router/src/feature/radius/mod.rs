@@ -11,7 +11,8 @@ mod counters;
 mod dispatch;
 mod incoming;
 
-use std::collections::BTreeSet;
+use core::net::{IpAddr, Ipv4Addr};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::DropReason;
@@ -26,7 +27,7 @@ pub(crate) use self::incoming::IncomingRequest;
 use self::dispatch::Dispatch;
 use self::incoming::{IncomingRequests, RequestContext};
 use super::hear::{Heard, Hearing};
-use super::{Effects, Feature, View};
+use super::{Effect, Effects, Feature, View};
 use crate::clock::DayClock;
 use crate::running::Running;
 
@@ -39,12 +40,25 @@ const AAA: &str = "/user/aaa";
 #[derive(Debug)]
 pub(crate) struct Radius {
     /// Servers in configured order.
+    configured: Vec<ConfiguredServer>,
+    /// Servers with a known address.
     servers: Vec<Server>,
+    /// Resolved address of each server given by name; `None` until DNS answers.
+    names: BTreeMap<Arc<str>, Option<IpAddr>>,
     /// Name of this router.
     identity: String,
     clock: DayClock,
     dispatch: Dispatch,
     incoming: IncomingRequests,
+}
+
+/// Server as configured.
+#[derive(Debug)]
+struct ConfiguredServer {
+    /// Address or name.
+    host: Arc<str>,
+    /// Settings; the address is filled in.
+    server: Server,
 }
 
 /// Login settings of `/user/aaa`.
@@ -97,7 +111,7 @@ impl Aaa {
 }
 
 /// Reads a server, if any service of this router uses it.
-fn server(item: &Item) -> Option<Server> {
+fn server(item: &Item) -> Option<ConfiguredServer> {
     let words = item.get("service").map(Value::as_list).unwrap_or_default();
     let serves = |service: &Service| {
         words
@@ -110,12 +124,12 @@ fn server(item: &Item) -> Option<Server> {
     }
     let port = |name| u16::try_from(item.number(name)?).ok();
     let timeout = item.get("timeout").and_then(Value::as_nanos)?;
-    Some(Server {
+    let server = Server {
         id: item.id.0,
         services,
         called: item.text("called-id").to_owned(),
         domain: item.text("domain").to_owned(),
-        address: item.text("address").parse().ok()?,
+        address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         authentication: port("authentication-port")?,
         accounting: port("accounting-port")?,
         secret: menu::bytes::to_bytes(item.text("secret")),
@@ -125,19 +139,68 @@ fn server(item: &Item) -> Option<Server> {
         nas_address: None,
         realm: item.text("realm").to_owned(),
         needs_message_authenticator: item.text("require-message-auth") != "no",
-    })
+    };
+    let host = item.text("address").into();
+    Some(ConfiguredServer { host, server })
 }
 
 impl Radius {
     /// Creates a client without servers. `rng` must be unpredictable.
     pub(crate) fn new(rng: Rng, clock: DayClock) -> Self {
         Self {
+            configured: Vec::new(),
             servers: Vec::new(),
+            names: BTreeMap::new(),
             identity: String::new(),
             clock,
             dispatch: Dispatch::new(rng),
             incoming: IncomingRequests::default(),
         }
+    }
+
+    /// Requests the addresses of servers given by name.
+    fn resolve_names(&mut self, out: &mut Effects) {
+        let hosts = self.configured.iter().map(|configured| &configured.host);
+        let is_name = |host: &&Arc<str>| host.parse::<IpAddr>().is_err();
+        let wanted: BTreeSet<_> = hosts.filter(is_name).cloned().collect();
+        let mut names = core::mem::take(&mut self.names);
+        names.retain(|name, _| {
+            let stays = wanted.contains(name);
+            if !stays {
+                let name = Arc::clone(name);
+                out.push(Effect::Resolve {
+                    name,
+                    wanted: false,
+                });
+            }
+            stays
+        });
+        for name in wanted {
+            names.entry(name).or_insert_with_key(|name| {
+                let name = Arc::clone(name);
+                out.push(Effect::Resolve { name, wanted: true });
+                None
+            });
+        }
+        self.names = names;
+    }
+
+    /// Passes the servers with known addresses to the client.
+    fn set_servers(&mut self, now: Instant, out: &mut Effects) {
+        let before = core::mem::take(&mut self.servers);
+        for ConfiguredServer { host, server } in &self.configured {
+            let named = || self.names.get(host).copied().flatten();
+            let Some(address) = host.parse().ok().or_else(named) else {
+                continue;
+            };
+            let same = before.iter().find(|same| same.address == address);
+            self.servers.push(Server {
+                address,
+                nas_address: same.and_then(|same| same.nas_address),
+                ..server.clone()
+            });
+        }
+        self.dispatch.set_servers(self.servers.clone(), now, out);
     }
 
     /// Sends a request of a feature.
@@ -189,18 +252,24 @@ impl Feature for Radius {
             .clone_into(&mut self.identity);
         let settings = view.store.settings(INCOMING);
         self.incoming.read(settings.map(|item| &**item));
-        let before = core::mem::take(&mut self.servers);
-        self.servers = { view.store.items(RADIUS) }
-            .filter_map(|item| server(item))
-            .collect();
-        for server in &mut self.servers {
-            let same = { before.iter() }.find(|same| same.address == server.address);
-            server.nas_address = same.and_then(|same| same.nas_address);
-        }
+        let items = view.store.items(RADIUS);
+        self.configured = items.filter_map(|item| server(item)).collect();
+        self.resolve_names(out);
         let counters = &mut self.dispatch.counters;
         counters.retain(|id| view.store.item(RADIUS, Id(id)).is_some());
-        self.dispatch
-            .set_servers(self.servers.clone(), view.now, out);
+        self.set_servers(view.now, out);
+    }
+
+    fn resolved(&mut self, name: &str, addresses: &[IpAddr], now: Instant, out: &mut Effects) {
+        let Some(known) = self.names.get_mut(name) else {
+            return;
+        };
+        // Keeps the present address as long as it is among the resolved ones.
+        let keeps = known.filter(|address| addresses.contains(address));
+        let address = keeps.or(addresses.first().copied());
+        if core::mem::replace(known, address) != address {
+            self.set_servers(now, out);
+        }
     }
 
     fn tick(&mut self, now: Instant, out: &mut Effects) {
@@ -212,7 +281,7 @@ impl Feature for Radius {
     }
 
     fn services(&self) -> Vec<dataplane::service::Service> {
-        let has_servers = !self.servers.is_empty();
+        let has_servers = !self.configured.is_empty();
         let answers = has_servers.then(Dispatch::service);
         answers.into_iter().chain(self.incoming.service()).collect()
     }

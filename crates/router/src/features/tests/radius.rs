@@ -257,3 +257,22 @@ fn a_server_ends_the_sessions_of_its_users_only() {
             .contains("requests: 0")
     );
 }
+
+#[test]
+fn a_server_may_have_a_name() {
+    let (mut rig, answers) = rig();
+    rig.run("/ip/dns/static/add name=radius.example address=192.0.2.2 ttl=1s");
+    rig.run("/radius/set 0 address=radius.example");
+    rig.go_on_until(3);
+    let sent = ask(&mut rig, 1, b"x");
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0][30..34], [192, 0, 2, 2]);
+    rig.pass(answer(&sent[0], code::ACCESS_ACCEPT, |built| built));
+    assert_eq!(answers.lock().expect("no test panics with it").len(), 1);
+    // Another address of the name is used when its lifetime ends.
+    rig.run("/ip/arp/add address=192.0.2.4 mac-address=02:00:00:00:00:09 interface=ether1");
+    rig.run("/ip/dns/static/set [find] address=192.0.2.4");
+    rig.go_on_until(20);
+    let sent = ask(&mut rig, 2, b"x");
+    assert_eq!(sent[0][30..34], [192, 0, 2, 4]);
+}
