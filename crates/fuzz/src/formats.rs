@@ -5,6 +5,7 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
+use service::radius::authorization::{Authorization, Prefix6};
 use wire::ndp::NdpOption;
 use wire::{
     EtherType, Protocol, arp, cdp as cisco, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6,
@@ -93,7 +94,7 @@ pub fn pppoe_discovery(bytes: &[u8]) {
     }
 }
 
-/// Parses a RADIUS packet and encodes its attributes again.
+/// Parses a RADIUS packet, encodes its attributes again, and reads the authorization of a session.
 pub fn radius(bytes: &[u8]) {
     let Ok(packet) = radius_packet::Packet::new_checked(bytes) else {
         return;
@@ -112,6 +113,16 @@ pub fn radius(bytes: &[u8]) {
     );
     assert!(group.is_none_or(|group| group.len() < radius_packet::VALUE));
     assert_eq!(built.finish().as_deref(), Some(packet.bytes()));
+    let authorization = Authorization::read(&packet);
+    let ipv6 = authorization.ipv6;
+    for prefix in ipv6.prefixes.iter().chain(&ipv6.delegated_prefixes) {
+        assert_eq!(Prefix6::read(&prefix.to_bytes()), Some(*prefix));
+    }
+    let is_host = |address: Ipv4Addr| !address.is_loopback() && !address.is_multicast();
+    assert!(authorization.ipv4.address.is_none_or(is_host));
+    if let Some(limit) = authorization.rate_limit {
+        _ = schema::RateLimit::parse(&limit);
+    }
 }
 
 /// Parses a VXLAN header and the inner frame.
