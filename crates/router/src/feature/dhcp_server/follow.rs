@@ -158,7 +158,12 @@ impl DhcpServers {
     }
 
     /// Returns the ARP entry of a lease, if its server adds them.
-    fn neighbour(&self, lease: &Lease, server: &DhcpServer, addr: Ipv4Addr) -> Option<Neighbour<V4>> {
+    fn neighbour(
+        &self,
+        lease: &Lease,
+        server: &DhcpServer,
+        addr: Ipv4Addr,
+    ) -> Option<Neighbour<V4>> {
         let is_neighbour = server.relay.is_none() && lease.client.mac != Mac::ZERO;
         (server.add_arp && is_neighbour).then(|| Neighbour {
             addr,
