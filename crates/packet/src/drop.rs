@@ -58,6 +58,18 @@ drops! {
     PppUnexpected = "ppp-unexpected",
     /// A multilink fragment was lost, or the packet exceeds the MRRU (RFC 1990, 4 and 5).
     PppFragment = "ppp-fragment",
+    /// A tag of a PPPoE discovery packet exceeds the packet, or is too long to be repeated (RFC 2516, 4).
+    PppoeTag = "pppoe-tag",
+    /// No PPPoE service, or no offer, has the requested name.
+    PppoeService = "pppoe-service",
+    /// A PPPoE request without a cookie of this router, or with one that is too old (RFC 2516, appendix A).
+    PppoeCookie = "pppoe-cookie",
+    /// The sender exceeds the rate of PPPoE discovery packets of one link address.
+    PppoeRate = "pppoe-rate",
+    /// The PPPoE service has its maximum number of sessions, or too many offers wait.
+    PppoeFull = "pppoe-full",
+    /// A PPPoE answer that no client of the interface expects.
+    PppoeUnexpected = "pppoe-unexpected",
     /// The ingress interface is disabled or has no IP configuration.
     InterfaceDown = "interface-down",
     /// The packet is shorter than an IPv4 header or its total length (RFC 1812, 5.2.2).

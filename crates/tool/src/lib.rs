@@ -16,6 +16,7 @@ mod ip_scan;
 mod page;
 mod ping;
 mod ping_speed;
+mod pppoe_scan;
 mod profile;
 mod router;
 mod running;
@@ -39,8 +40,9 @@ pub use table::{Align, Column, line, table};
 pub use url::{Scheme, Url};
 
 /// Commands with a tool of their own, by menu and name.
-static TOOLS: [(&str, &str, &dyn Tool); 11] = [
+static TOOLS: [(&str, &str, &dyn Tool); 12] = [
     ("/interface", "monitor-traffic", &traffic::MonitorTraffic),
+    ("/interface/pppoe-client", "scan", &pppoe_scan::PppoeScan),
     ("/tool", "calculate", &calculate::Calculate),
     ("/tool", "fetch", &fetch::FetchTool),
     ("/tool", "flood-ping", &flood_ping::FloodPing),

@@ -50,6 +50,7 @@ mod offload;
 mod page;
 mod pair;
 mod pmtu;
+mod pppoe;
 mod queue;
 mod restart;
 mod routing;

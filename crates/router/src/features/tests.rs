@@ -7,6 +7,7 @@ mod looped;
 mod mac_tools;
 mod newcomer;
 mod ppp;
+mod pppoe;
 mod radius;
 mod restless;
 mod rig;

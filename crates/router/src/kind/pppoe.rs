@@ -67,7 +67,8 @@ impl Kind for Pppoe {
 
 /// Whether an interface can carry sessions.
 pub(crate) fn is_carrier(on: &Laid) -> bool {
-    on.link.ethernet && !on.loopback && on.link.tags.len() <= MAX_TAGS
+    let has_link = on.link.ethernet && !on.loopback && on.station.is_none();
+    has_link && on.link.tags.len() <= MAX_TAGS
 }
 
 /// Reads an item. The interface is idle until its session is open.

@@ -74,7 +74,7 @@ pub(crate) const fn keepalive(default: &'static str) -> Property {
 
 /// Dial on demand and default route.
 pub(crate) const ROUTES: &[Property] = &[
-    no("dial-on-demand", "Connect on demand"),
+    no("dial-on-demand", "Connect on demand").inert(),
     no("add-default-route", "Add a default route to the peer"),
     number(
         "default-route-distance",

@@ -2,11 +2,13 @@
 
 pub(crate) mod server;
 
-use menu::Menu;
+use menu::{Menu, MenuShape};
 
+use super::RESET_COUNTERS;
 use super::dial::BINDING;
+use super::pppoe_client::{FLAGS, MONITOR};
 use crate::declare::text;
-use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -24,9 +26,16 @@ pub(crate) static MENU: Menu = Menu {
         "uptime",
         "encoding",
     ],
-    ..idle_interfaces(
+    flags: FLAGS,
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "pppoe-in",
+    naming: "pppoe-in",
+    commands: &[MONITOR, RESET_COUNTERS],
+    ..Menu::new(
         "/interface/pppoe-server",
-        "pppoe-in",
+        MenuShape::List,
         "Interfaces of PPPoE sessions",
     )
 };

@@ -20,7 +20,7 @@ pub mod server;
 #[cfg(test)]
 mod tests;
 
-use wire::pppoe::{Builder, code};
+use wire::pppoe::{Builder, code, tag};
 use wire::{EtherType, Mac};
 
 use crate::Frame;
@@ -43,8 +43,16 @@ pub fn termination(peer: Mac, number: u16) -> Frame {
     frame(peer, Builder::new(code::PADT, number).finish())
 }
 
+/// Returns a PADI for any service.
+pub fn initiation(host_uniq: &[u8]) -> Frame {
+    let packet = Builder::new(code::PADI, 0)
+        .tag(tag::SERVICE_NAME, b"")
+        .tag(tag::HOST_UNIQ, host_uniq);
+    frame(Mac::BROADCAST, packet.finish())
+}
+
 /// Returns a name or an error text for rows and log lines: control characters and invalid UTF-8 are replaced.
-pub(crate) fn text(bytes: &[u8]) -> Box<str> {
+pub fn text(bytes: &[u8]) -> Box<str> {
     let text = String::from_utf8_lossy(bytes);
     let shown = text.chars().take(TAG_MAX);
     { shown.map(|c| if c.is_control() { '.' } else { c }) }.collect()

@@ -342,12 +342,18 @@ const ELSEWHERE: [&[DropReason]; 12] = [
     &OF_QUEUES,
 ];
 
-/// Covered by the tests of PPPoE sessions.
-const OF_SESSIONS: [DropReason; 4] = [
+/// Covered by the tests of PPPoE: of sessions here, of discovery in its machines.
+const OF_SESSIONS: [DropReason; 10] = [
     DropReason::PppoeMalformed,
     DropReason::PppoeLength,
     DropReason::PppoeSession,
     DropReason::PppoeProtocol,
+    DropReason::PppoeTag,
+    DropReason::PppoeService,
+    DropReason::PppoeCookie,
+    DropReason::PppoeRate,
+    DropReason::PppoeFull,
+    DropReason::PppoeUnexpected,
 ];
 
 /// Control packets of PPP, covered by the tests of its feature.

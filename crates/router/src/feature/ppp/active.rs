@@ -113,7 +113,7 @@ impl Session {
     }
 }
 
-fn uptime(login: &Login, now: Instant) -> Value {
+pub(super) fn uptime(login: &Login, now: Instant) -> Value {
     let since = login.opened.map(|opened| now.saturating_since(opened));
     let seconds = since.unwrap_or_default().as_secs();
     let nanos = i64::try_from(seconds).unwrap_or(i64::MAX / 1_000_000_000);

@@ -16,6 +16,7 @@ mod dial;
 mod drive;
 mod grant;
 mod login;
+mod monitor;
 mod names;
 mod objects;
 mod open;
@@ -174,6 +175,9 @@ impl Feature for Ppp {
             let serials = call.items.iter().map(|id| id.0 & !DYNAMIC).take(room);
             self.removed.extend(serials);
             return Some(Ok(Reply::default()));
+        }
+        if call.command == "monitor" {
+            return Some(Ok(self.monitor(view, call)));
         }
         let carriers = self.carriers.iter_mut();
         let mut its = carriers.filter(|of| of.menus().contains(&call.menu.path));

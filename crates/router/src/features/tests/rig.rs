@@ -65,6 +65,11 @@ pub(super) struct Rig {
 
 impl Rig {
     pub(super) fn new(feature: impl Feature + Send + 'static) -> Self {
+        Self::with_mac(feature, MAC)
+    }
+
+    /// Returns a router whose port has this link address.
+    pub(super) fn with_mac(feature: impl Feature + Send + 'static, mac: [u8; 6]) -> Self {
         let mut store = schema::store();
         store.ensure_port("ether1", None).expect("a port");
         let made = Instance::new(&Setup::offline(menu::Clock::utc(0)), store);
@@ -74,7 +79,7 @@ impl Rig {
         let line = Line::default();
         let news = PortNews {
             up: true,
-            mac: Mac(MAC),
+            mac: Mac(mac),
             mtu: 0,
         };
         let queue: (u16, Box<dyn Port>) = (0, Box::new(line.clone()));

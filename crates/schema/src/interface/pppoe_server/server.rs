@@ -1,9 +1,10 @@
 //! `/interface/pppoe-server/server`: PPPoE servers (RFC 2516).
 
-use menu::{Kind, Menu, Property};
+use menu::{Draft, Kind, Menu, MenuShape, Property, Reason, Store};
 
 use crate::declare::{no, number, yes};
-use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID, idle_list, interface};
+use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID};
+use crate::interface::bridge::port::PORT;
 use crate::interface::dial::{UNIT_OR_AUTO, authentication, keepalive, profile, units};
 
 const VLANS: Kind = Kind::List(&Kind::Range("-", &Kind::Number { min: 1, max: 4_095 }));
@@ -12,7 +13,12 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
             Property::new("service-name", Kind::Name, "Name of the service"),
-            interface("The interface that clients are on"),
+            Property::new(
+                "interface",
+                PORT,
+                "Interface of the clients, or list of interfaces",
+            )
+            .required(),
         ],
         &units(UNIT_OR_AUTO, "auto"),
         &[
@@ -51,5 +57,21 @@ pub(crate) static MENU: Menu = Menu {
     ],
     key: Some("service-name"),
     kind: "service",
-    ..idle_list("/interface/pppoe-server/server", "PPPoE services")
+    check: Some(check),
+    ..Menu::new(
+        "/interface/pppoe-server/server",
+        MenuShape::List,
+        "PPPoE services",
+    )
 };
+
+fn check(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
+    let range = draft.get("pppoe-over-vlan-range");
+    if range.is_some_and(|range| !range.to_string().is_empty()) {
+        return Err(Reason::failure(
+            "pppoe-over-vlan-range is not possible: add an item to /interface/vlan for each VLAN, put them into an \
+             interface list, and name that list as interface",
+        ));
+    }
+    crate::interface::has_a_link(draft, store)
+}

@@ -22,6 +22,9 @@ use crate::running::Running;
 /// EtherType for experiments (IEEE 802).
 const LOCAL_EXPERIMENT: u16 = 0x88b6;
 
+/// Name of the service that receives its frames.
+const SERVICE: &str = "bare-ppp";
+
 pub(super) const CARRIER: Registration = Registration {
     menus: &[],
     create: |_: &mut Rng| Box::new(Bare::default()),
@@ -67,7 +70,7 @@ impl Carrier for Bare {
             per_second: 100_000_000,
             burst: 1_000_000,
         };
-        vec![Service::new("bare-ppp", [its], rate)]
+        vec![Service::new(SERVICE, [its], rate)]
     }
 
     fn apply_changes(&mut self, _: &View<'_>, _: Option<&Changes>, _: &mut CarrierOutput<'_>) {}
@@ -86,6 +89,9 @@ impl Carrier for Bare {
         _: &Running<'_>,
         out: &mut CarrierOutput<'_>,
     ) -> Hearing {
+        if heard.service != SERVICE {
+            return Hearing::NotMine;
+        }
         let station = (heard.interface, heard.source_mac());
         let link = *self.stations.entry(station).or_insert_with(|| {
             self.last += 1;

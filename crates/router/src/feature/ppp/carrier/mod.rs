@@ -9,6 +9,7 @@
 
 #[cfg(test)]
 mod bare;
+mod pppoe;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::running::Running;
 const CARRIERS: &[Registration] = &[
     #[cfg(test)]
     bare::CARRIER,
+    pppoe::CARRIER,
 ];
 
 /// Registration of a carrier.
@@ -149,6 +151,9 @@ pub(in crate::feature::ppp) trait Carrier: Debug + Send {
     fn client_status(&self, _item: Id) -> Option<&'static str> {
         None
     }
+
+    /// Adds the carrier's cells to the `monitor` page of a client.
+    fn monitor(&self, _item: Id, _row: &mut Row) {}
 
     /// Adds cells to the row of an item in one of its menus.
     fn annotate(&self, _menu: &'static Menu, _id: Id, _now: Instant, _row: &mut Row) {}
