@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_that_answers_is_asked_every_ten_seconds_and_stays_reachable() {
+    fn an_answering_gateway_is_probed_every_ten_seconds_and_stays_reachable() {
         let mut fixture = Fixture::watching(1);
 
         let actions = fixture.pass(Duration::from_secs(3_600), |_| true);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn one_lost_answer_changes_nothing() {
+    fn one_lost_reply_changes_nothing() {
         let mut fixture = Fixture::watching(1);
         fixture.pass(Duration::from_secs(5), |_| true);
 
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreachable_gateway_is_asked_at_once_when_a_way_to_it_is_found() {
+    fn an_unreachable_gateway_is_probed_at_once_when_a_path_appears() {
         let mut fixture = Fixture::watching(1);
         fixture.pass(Duration::from_secs(63), |_| false);
         let turn = fixture.machine.deadline();
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_out_of_turn_is_not_held_against_a_gateway() {
+    fn an_unscheduled_probe_does_not_count_as_a_timeout() {
         let mut fixture = Fixture::watching(1);
         let until_first = fixture.machine.deadline().unwrap().0 - fixture.now;
         fixture.pass(until_first, |_| false);
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_is_asked_in_turn_alone() {
+    fn a_gateway_that_answers_is_probed_on_schedule_only() {
         let mut fixture = Fixture::watching(1);
         fixture.pass(Duration::from_secs(5), |_| true);
         let turn = fixture.machine.deadline();
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_gateways_behind_one_link_are_asked_within_a_second_and_not_all_at_once() {
+    fn probes_of_a_thousand_gateways_are_spread_over_a_second() {
         let mut fixture = Fixture::watching(1_000);
         fixture.pass(Duration::from_secs(63), |_| false);
         for gateway in 0..1_000 {
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_unwatched_is_neither_asked_nor_known() {
+    fn unmonitored_gateways_are_neither_probed_nor_known() {
         let mut fixture = Fixture::watching(1);
         fixture.pass(Duration::from_secs(63), |_| false);
         let (gateway, how) = (0, PING);
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_ways_of_asking_have_states_of_their_own() {
+    fn ping_and_arp_probes_have_separate_states() {
         let mut fixture = Fixture::watching(1);
         let how = How::Arp;
         fixture.on(Event::Watch { gateway: 0, how });
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_that_is_watched_again_keeps_its_state() {
+    fn a_gateway_monitored_again_keeps_its_state() {
         let mut fixture = Fixture::watching(1);
         fixture.pass(Duration::from_secs(60), |_| false);
 
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_gateways_are_each_judged_alone() {
+    fn ten_thousand_gateways_are_monitored_independently() {
         let mut fixture = Fixture::watching(10_000);
 
         let actions = fixture.pass(Duration::from_secs(60), |gateway| gateway % 3 != 0);

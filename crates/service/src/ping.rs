@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_reply_of_whom_was_asked_counts() {
+    fn only_the_first_reply_of_the_target_counts() {
         let mut pings = Pings::new(7);
         let ticket = pings.ask(TO.into(), "owner", after(0));
         let (id, seq) = pings.numbers(ticket);
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_counts_that_quotes_the_request() {
+    fn an_error_that_quotes_the_request_counts() {
         let mut pings = Pings::new(7);
         let ticket = pings.ask(TO.into(), (), after(0));
         let (id, seq) = pings.numbers(ticket);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_answers_with_its_link_address_on_the_link_where_it_was_asked() {
+    fn a_neighbours_arp_reply_on_the_queried_link_counts() {
         let mac = Mac([2, 0, 0, 0, 0, 9]);
         let mut pings = Pings::new(7);
         let ticket = pings.ask_link(TO.into(), 3, "first", after(0));
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_is_forgotten_and_numbers_begin_again() {
+    fn unclaimed_replies_expire_and_sequence_numbers_wrap() {
         let mut pings = Pings::new(7);
         let first = pings.ask(TO.into(), (), after(0));
         for _ in 0..70_000 {
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn no_packet_cut_short_or_damaged_is_trouble() {
+    fn truncated_and_damaged_packets_are_harmless() {
         let mut request = Vec::new();
         let message = icmpv4::Message::EchoRequest {
             id: 7,

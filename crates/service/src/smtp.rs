@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mail_is_given_to_a_server_and_its_dots_are_doubled() {
+    fn a_mail_is_sent_with_dot_stuffing() {
         let mut client = Client::new(mail(), false);
 
         let said = talk(
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_goes_out_behind_starttls_only_and_what_was_offered_before_is_forgotten() {
+    fn the_password_is_sent_after_starttls_only_and_earlier_capabilities_are_discarded() {
         let mut wanted = mail();
         wanted.starttls = true;
         wanted.user = Some(("joe".to_owned(), "secret".to_owned()));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_says_ends_it() {
+    fn an_invalid_server_reply_ends_the_session() {
         for answer in ["", "22", "abc hello", "220x", "250 too early", "220\u{e9}"] {
             let mut client = Client::new(mail(), false);
             assert!(client.handle(answer.as_bytes()).is_err(), "{answer}");
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_an_address_ends_the_command_that_it_is_in() {
+    fn special_characters_in_an_address_are_refused() {
         assert!(is_address("noc@example.org"));
         for bad in ["noc", "a@b>\r\nRCPT TO:<c@d", "a b@c", "<a@b>"] {
             assert!(!is_address(bad), "{bad}");

@@ -51,7 +51,7 @@ impl World {
 }
 
 #[test]
-fn a_link_that_fails_is_seen_at_the_next_look_and_the_other_takes_over() {
+fn a_failed_link_is_detected_at_the_next_poll_and_the_other_takes_over() {
     let mut world = World::new(config(Watch::Links(INTERVAL)));
     let first = world.tell(Event::Slave(1, true));
     assert_eq!(first, [Action::Become(1, true), Action::Active(Some(1))]);
@@ -74,7 +74,7 @@ fn a_link_that_fails_is_seen_at_the_next_look_and_the_other_takes_over() {
 }
 
 #[test]
-fn delays_are_kept_and_a_link_that_changes_its_mind_changes_nothing() {
+fn up_and_down_delays_hold_and_a_short_flap_changes_nothing() {
     let mut world = World::new(Config {
         up_delay: Duration::from_millis(300),
         down_delay: Duration::from_millis(200),
@@ -97,7 +97,7 @@ fn delays_are_kept_and_a_link_that_changes_its_mind_changes_nothing() {
 }
 
 #[test]
-fn nobody_waits_to_come_up_where_no_other_is() {
+fn the_up_delay_is_skipped_without_another_active_slave() {
     let mut world = World::new(Config {
         up_delay: Duration::from_secs(60),
         ..config(Watch::Links(INTERVAL))
@@ -134,7 +134,7 @@ fn the_primary_slave_is_active_whenever_it_is_up() {
 }
 
 #[test]
-fn by_arp_a_slave_is_up_while_it_hears_something() {
+fn with_arp_monitoring_a_slave_is_up_while_it_receives_frames() {
     let mut world = World::new(config(Watch::Arp(INTERVAL)));
     world.tell(Event::Slave(1, true));
     world.tell(Event::Slave(2, true));
@@ -159,7 +159,7 @@ fn by_arp_a_slave_is_up_while_it_hears_something() {
 }
 
 #[test]
-fn without_monitoring_all_are_up_whatever_their_links_say() {
+fn without_monitoring_all_slaves_are_up() {
     let mut world = World::new(config(Watch::Links(INTERVAL)));
     world.tell(Event::Slave(1, false));
     let all = world.tell(Event::Configure(config(Watch::Nothing)));
@@ -170,7 +170,7 @@ fn without_monitoring_all_are_up_whatever_their_links_say() {
 
 /// After any sequence of events the active slave is up, and there is one if any slave is up.
 #[test]
-fn the_active_slave_is_up_after_any_events() {
+fn the_active_slave_is_up_after_any_sequence_of_events() {
     for seed in 0..200 {
         let mut rng = Rng::seeded(seed);
         let mut world = World::new(Config {
@@ -215,7 +215,7 @@ fn loads(of: &[u8; BUCKETS], bytes: &[u64; BUCKETS]) -> [u64; 3] {
 }
 
 #[test]
-fn load_is_shared_out_by_speed_and_what_is_even_stays() {
+fn load_is_balanced_by_speed_and_balanced_flows_stay() {
     let mut rng = Rng::seeded(7);
     let bytes = core::array::from_fn(|_| rng.below(1_000_000));
     let mut of = [0; BUCKETS];

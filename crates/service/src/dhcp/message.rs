@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_the_same() {
+    fn written_messages_parse_to_the_same_values() {
         let message = discover();
         let bytes = message.encode(0);
         let read = Message::decode(&bytes).expect("it is well-formed");
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_bootp_has_no_options_and_the_least_length() {
+    fn a_bootp_message_has_no_options_and_the_minimum_length() {
         let message = Message::default();
         let bytes = message.encode(0);
 
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn options_in_other_fields_and_in_pieces_are_one() {
+    fn overloaded_and_split_options_are_concatenated() {
         let mut bytes = discover().encode(0);
         bytes.truncate(240);
         bytes[108..114].copy_from_slice(&[12, 2, b'a', b'b', END, 9]);
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn options_without_room_are_left_out_and_the_agents_stays() {
+    fn options_without_room_are_omitted_but_the_agent_option_stays() {
         let mut message = discover();
         message.options.set(224, vec![1; 200]);
         message.options.set(225, vec![2; 40]);
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn every_truncation_and_every_bit_is_read_or_refused() {
+    fn every_truncation_and_bit_flip_parses_or_fails() {
         let bytes = discover().encode(0);
         for len in 0..bytes.len() {
             let read = Message::decode(&bytes[..len]);
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_has_right_checksums() {
+    fn packets_have_correct_checksums() {
         let (from, to) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::BROADCAST);
         let bytes = packet(from, SERVER_PORT, to, CLIENT_PORT, b"message");
         let packet = ipv4::Packet::new_verified(&bytes).expect("a right header");

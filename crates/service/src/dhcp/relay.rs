@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_bears_the_relay_and_where_the_client_is() {
+    fn a_relayed_request_has_the_relay_address_and_the_circuit_of_the_client() {
         let passed = relay().request(request()).expect("it is good");
         assert_eq!((passed.giaddr, passed.hops), (OWN, 1));
         let expected = [&[1, 6][..], b"ether1", &[2, 6], b"remote"].concat();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_loops_is_early_forged_or_no_request_is_not_passed_on() {
+    fn looped_early_forged_and_invalid_requests_are_not_relayed() {
         let refused = |message: Message, config: Config| config.request(message).err();
         let looped = [
             Message {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_goes_to_its_client_without_what_was_added() {
+    fn a_reply_reaches_its_client_without_the_agent_option() {
         let mut answer = Message {
             is_reply: true,
             giaddr: OWN,

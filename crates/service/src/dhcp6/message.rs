@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_the_same() {
+    fn written_messages_parse_to_the_same_values() {
         let message = reply();
         let bytes = message.encode();
         assert_eq!(bytes[..4], [7, 1, 2, 3]);
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_preferred_longer_than_valid_or_taken_back_is_none() {
+    fn prefixes_with_invalid_or_zero_lifetimes_are_ignored() {
         let bad = Association {
             is_prefixes: false,
             id: 1,
@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn every_truncation_and_every_bit_is_read_or_refused() {
+    fn every_truncation_and_bit_flip_parses_or_fails() {
         let bytes = reply().encode();
         let look = |bytes: &[u8]| {
             let Ok(read) = Message::decode(bytes) else {
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn time_servers_are_those_of_the_newer_option() {
+    fn ntp_servers_are_taken_from_the_newer_option() {
         let mut options = Options::default();
         options.add(code::SNTP, [1; 16]);
         assert_eq!(options.time_servers(), [Ipv6Addr::from([1; 16])]);

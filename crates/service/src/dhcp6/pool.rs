@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_given_from_the_lowest_and_kept() {
+    fn prefixes_are_assigned_lowest_first_and_kept() {
         let mut pool = Pool::new(address("2001:db8::7"), 62, 64).expect("a pool");
         let pieces: Vec<_> = (0..5).map(|key| pool.take(&user(key))).collect();
         let expected = [
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_met_if_it_is_a_free_piece() {
+    fn a_prefix_hint_is_honoured_if_that_prefix_is_free() {
         let mut pool = Pool::new(address("2001:db8::"), 56, 64).expect("a pool");
         assert!(pool.take_this(&user(1), address("2001:db8:0:1::")));
         assert!(pool.take_this(&user(1), address("2001:db8:0:1::")));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_make_no_pieces_are_no_pool() {
+    fn invalid_prefix_lengths_make_no_pool() {
         assert!(Pool::new(address("::"), 64, 63).is_none());
         assert!(Pool::new(address("::"), 0, 0).is_none());
         assert!(Pool::new(address("::"), 0, 129).is_none());
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_shares_a_piece_whatever_is_asked_for() {
+    fn no_prefix_is_assigned_twice() {
         for seed in 0..50 {
             let mut rng = Rng::seeded(seed);
             let mut pool = Pool::new(address("2001:db8::"), 60, 64).expect("a pool");

@@ -143,14 +143,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_terminal_should_get_is_not_kept() {
+    fn control_characters_are_removed_from_received_texts() {
         assert_eq!(text(b"a\x1b[2Jb\xffc\0\0"), "a?[2Jb?c");
         assert_eq!(text(b"two\r\nlines"), "two  lines");
         assert_eq!(text(&[b'x'; 400]).len(), TEXT);
     }
 
     #[test]
-    fn capabilities_of_cdp_are_said_as_those_of_lldp() {
+    fn cdp_capabilities_map_to_lldp_capabilities() {
         assert_eq!(
             of_cdp(0x29),
             (lldp::ROUTER | lldp::BRIDGE, lldp::ROUTER | lldp::BRIDGE)

@@ -147,7 +147,7 @@ fn by_cdp(name: &[u8], ttl: u8) -> Vec<u8> {
 }
 
 #[test]
-fn it_tells_at_once_and_each_interval_by_all_protocols() {
+fn announcements_are_sent_at_once_and_every_interval_by_all_protocols() {
     let mut rig = Rig::new(config(), 2);
 
     let sent = rig.run(Duration::from_secs(61));
@@ -181,7 +181,7 @@ fn it_tells_at_once_and_each_interval_by_all_protocols() {
 }
 
 #[test]
-fn options_of_lldp_are_told_where_they_are_set() {
+fn lldp_options_are_sent_where_they_are_enabled() {
     let mut rig = Rig::new(
         Config {
             phy: true,
@@ -212,7 +212,7 @@ fn options_of_lldp_are_told_where_they_are_set() {
 }
 
 #[test]
-fn a_neighbour_is_one_whoever_tells_of_it() {
+fn one_neighbour_has_one_entry_for_all_protocols() {
     let mut rig = Rig::new(config(), 1);
     rig.hear(1, NEAR, Protocol::Lldp, &by_lldp(b"switch", 120));
     rig.hear(1, NEAR, Protocol::Cdp, &by_cdp(b"switch.lan", 180));
@@ -237,7 +237,7 @@ fn a_neighbour_is_one_whoever_tells_of_it() {
 }
 
 #[test]
-fn who_says_goodbye_is_forgotten_and_so_is_who_was_on_an_interface_that_goes() {
+fn neighbours_are_removed_on_goodbye_and_on_loss_of_the_interface() {
     let mut rig = Rig::new(config(), 2);
     rig.hear(1, NEAR, Protocol::Lldp, &by_lldp(b"switch", 120));
     rig.hear(2, NEAR, Protocol::Cdp, &by_cdp(b"other", 180));
@@ -266,7 +266,7 @@ fn who_says_goodbye_is_forgotten_and_so_is_who_was_on_an_interface_that_goes() {
 }
 
 #[test]
-fn requests_are_answered_at_once_but_not_in_a_flood() {
+fn requests_are_answered_at_once_up_to_a_rate_limit() {
     let mut rig = Rig::new(config(), 1);
     rig.run(Duration::from_secs(5));
     let ask = |rig: &mut Rig| {
@@ -281,7 +281,7 @@ fn requests_are_answered_at_once_but_not_in_a_flood() {
 }
 
 #[test]
-fn what_is_switched_off_is_neither_told_nor_heard() {
+fn disabled_protocols_neither_send_nor_receive() {
     let mut rig = Rig::new(
         Config {
             tells: false,
@@ -323,7 +323,7 @@ fn what_is_switched_off_is_neither_told_nor_heard() {
 }
 
 #[test]
-fn a_flood_of_neighbours_is_bounded_and_those_that_are_known_stay() {
+fn a_flood_of_neighbours_is_bounded_and_known_neighbours_stay() {
     let mut rig = Rig::new(config(), 20);
     rig.hear(1, NEAR, Protocol::Cdp, &by_cdp(b"first", 180));
     let mut lost = 0;
@@ -347,7 +347,7 @@ fn a_flood_of_neighbours_is_bounded_and_those_that_are_known_stay() {
 }
 
 #[test]
-fn many_interfaces_do_not_tell_all_in_one_step() {
+fn announcements_of_many_interfaces_are_spread_over_several_steps() {
     let mut rig = Rig::new(config(), 200);
     let mut out = Vec::new();
     rig.machine.tick(rig.now, &mut out);
@@ -358,7 +358,7 @@ fn many_interfaces_do_not_tell_all_in_one_step() {
 }
 
 #[test]
-fn bytes_of_any_kind_are_discarded_by_name() {
+fn malformed_messages_are_counted_by_reason() {
     let mut rig = Rig::new(config(), 1);
     let whole = [
         (Protocol::Lldp, by_lldp(b"switch", 120)),

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_whatever_stands_before_them() {
+    fn blocked_domains_include_their_subdomains() {
         let key = HashKey(1, 2);
         let mut reader = Reader::new(key, 10);
         let text = "# a list\n127.0.0.1 localhost\n0.0.0.0 Ads.Example tracker.example # two\n\
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_no_more_names_than_it_may() {
+    fn a_block_list_is_bounded() {
         let mut reader = Reader::new(HashKey(1, 2), 3);
         for number in [1, 1, 2, 2, 3, 3, 4] {
             reader.line(&format!("{number}.example"));

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_was_put_last_and_holds_and_fits() {
+    fn the_cache_holds_the_latest_unexpired_entries_that_fit() {
         for seed in 0..20 {
             let mut rng = Rng::seeded(seed);
             let mut cache = Cache::new(20_000);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_asked_for_once_do_not_push_out_the_others() {
+    fn names_queried_once_do_not_evict_popular_names() {
         let now = Instant::ZERO;
         let one = cost(key(0).as_bytes(), &answer(100, now, 60));
         let mut cache = Cache::new(100 * one);

@@ -253,7 +253,7 @@ mod tests {
     const OPTIONS: [u8; 11] = [0, 0, 41, 4, 0xd0, 0, 0, 0x80, 0, 0, 0];
 
     #[test]
-    fn a_question_is_read_whatever_the_case_of_its_name() {
+    fn names_of_questions_are_case_insensitive() {
         let message = question(1, &[]);
         let query = Query::read(&message).expect("a question");
 
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn options_say_how_much_is_taken_and_that_signatures_are_wanted() {
+    fn edns_options_give_the_udp_size_and_the_dnssec_bit() {
         let message = question(1, &OPTIONS);
         let query = Query::read(&message).expect("a question");
 
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_question_is_not_answered_as_one() {
+    fn messages_that_are_no_queries_are_not_answered() {
         let unfit = |at: usize, value: u8| {
             let mut message = question(1, &[]);
             message[at] = value;
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_written_so_that_it_can_be_told_from_others() {
+    fn special_characters_in_names_are_escaped() {
         assert_eq!(text_of(b"\x03a.b\x01\x07\0"), "a\\.b.\\007");
         assert_eq!(text_of(b"\0"), "");
     }

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_case_of_a_name_is_mixed_and_nothing_else_of_it() {
+    fn queries_randomize_the_case_of_the_name_only() {
         let mut secret = Secret::new([7; 32]);
         let mut name = *b"\x08abcdefgh\x03-09\0";
         secret.mix(&mut name);

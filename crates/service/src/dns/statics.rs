@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_answers_and_patterns_come_first_in_their_order() {
+    fn regular_expressions_match_first_then_the_closest_static_name() {
         let mut statics = Statics::default();
         let pattern = |text: &str| Names::Matching(text.into());
         let entries = [
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn another_type_lets_the_question_through_and_addresses_have_names() {
+    fn other_record_types_are_forwarded_and_static_addresses_resolve_to_names() {
         let mut statics = Statics::default();
         let name = Names::One(wire("a.example"));
         statics
@@ -593,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_an_address_is_its_digits_from_the_last_one_on() {
+    fn reverse_names_have_the_digits_in_reverse_order() {
         let name = reverse_name("2001:db8::1".parse().expect("an address"));
 
         let text = text_of(&name);

@@ -232,7 +232,7 @@ fn code(message: &Message) -> ResponseCode {
 }
 
 #[test]
-fn an_answer_is_kept_for_its_time_which_runs() {
+fn an_answer_is_cached_for_its_ttl_which_counts_down() {
     let mut bench = Bench::new(&[1]);
     assert!(bench.ask(1, "a.example", RecordType::A).is_none());
     bench.answer(vec![
@@ -261,7 +261,7 @@ fn an_answer_is_kept_for_its_time_which_runs() {
 }
 
 #[test]
-fn clients_that_ask_the_same_wait_for_one_answer() {
+fn equal_queries_of_several_clients_share_one_upstream_query() {
     let mut bench = Bench::new(&[1]);
     for client in 1..=5 {
         assert!(bench.ask(client, "a.example", RecordType::A).is_none());
@@ -286,7 +286,7 @@ fn clients_that_ask_the_same_wait_for_one_answer() {
 }
 
 #[test]
-fn only_who_was_asked_answers_and_he_repeats_all() {
+fn only_the_queried_server_with_matching_id_and_question_is_accepted() {
     let mut bench = Bench::new(&[1]);
     bench.ask(1, "a.example", RecordType::A);
     let sent = bench.sent().pop().expect("a question");
@@ -324,7 +324,7 @@ fn only_who_was_asked_answers_and_he_repeats_all() {
 }
 
 #[test]
-fn an_answer_in_another_case_and_many_forged_ones_are_asked_for_by_tcp() {
+fn a_case_mismatch_or_many_forged_answers_cause_a_query_by_tcp() {
     let mut bench = Bench::new(&[1]);
     bench.ask(1, "abcdefghijklmnop.example", RecordType::A);
     let sent = bench.sent().pop().expect("a question");
@@ -351,7 +351,7 @@ fn an_answer_in_another_case_and_many_forged_ones_are_asked_for_by_tcp() {
 }
 
 #[test]
-fn what_a_server_says_of_other_names_is_forgotten() {
+fn records_of_unrelated_names_are_not_cached() {
     let mut bench = Bench::new(&[1]);
     bench.ask(1, "a.example", RecordType::A);
     bench.answer(vec![
@@ -374,7 +374,7 @@ fn what_a_server_says_of_other_names_is_forgotten() {
 }
 
 #[test]
-fn that_there_is_nothing_is_kept_as_long_as_its_zone_says() {
+fn negative_answers_are_cached_for_the_zones_minimum() {
     let mut bench = Bench::new(&[1]);
     for (client, text, zone, minimum, keeps) in [
         (1, "a.example", "example", 30, true),
@@ -404,7 +404,7 @@ fn that_there_is_nothing_is_kept_as_long_as_its_zone_says() {
 }
 
 #[test]
-fn a_server_that_fails_is_followed_by_the_next_one_which_stays() {
+fn a_failed_server_is_replaced_by_the_next_one() {
     let mut bench = Bench::new(&[1, 2]);
     bench.ask(1, "a.example", RecordType::A);
     assert_eq!(bench.sent()[0].to, server(1));
@@ -426,7 +426,7 @@ fn a_server_that_fails_is_followed_by_the_next_one_which_stays() {
 }
 
 #[test]
-fn that_nobody_answers_is_said_when_the_time_is_over_and_kept_for_a_moment() {
+fn a_total_timeout_returns_an_error_that_is_cached_briefly() {
     let mut bench = Bench::new(&[1, 2]);
     bench.ask(1, "a.example", RecordType::A);
     bench.pass(9);
@@ -443,7 +443,7 @@ fn that_nobody_answers_is_said_when_the_time_is_over_and_kept_for_a_moment() {
 }
 
 #[test]
-fn a_cut_answer_is_asked_for_by_tcp_and_cut_for_who_takes_less() {
+fn a_truncated_answer_is_queried_by_tcp_and_truncated_for_small_clients() {
     let mut bench = Bench::new(&[1]);
     let asked = ("a.example", RecordType::A);
     assert!(
@@ -480,7 +480,7 @@ fn a_cut_answer_is_asked_for_by_tcp_and_cut_for_who_takes_less() {
 }
 
 #[test]
-fn a_server_without_options_is_asked_without() {
+fn a_server_without_edns_is_queried_without_it() {
     let mut bench = Bench::new(&[1]);
     bench.ask(1, "a.example", RecordType::A);
     let sent = bench.sent().pop().expect("a question");
@@ -500,7 +500,7 @@ fn a_server_without_options_is_asked_without() {
 }
 
 #[test]
-fn an_alias_of_the_configuration_leads_to_what_servers_say() {
+fn a_static_cname_is_resolved_through_servers() {
     let mut bench = Bench::new(&[1]);
     bench.add(1, "mine.lan", Data::Alias(wire("other.lan")));
     bench.add(2, "other.lan", Data::Alias(wire("a.example")));
@@ -533,7 +533,7 @@ fn an_alias_of_the_configuration_leads_to_what_servers_say() {
 }
 
 #[test]
-fn a_configured_name_is_there_though_servers_do_not_know_it() {
+fn static_names_exist_even_if_servers_do_not_know_them() {
     let mut bench = Bench::new(&[1]);
     bench.add(1, "a.example", Data::Address([10, 9, 9, 9].into()));
     assert!(bench.ask(1, "a.example", RecordType::AAAA).is_none());
@@ -552,7 +552,7 @@ fn a_configured_name_is_there_though_servers_do_not_know_it() {
 }
 
 #[test]
-fn some_names_are_asked_of_others_and_unwanted_ones_of_nobody() {
+fn forwarded_names_go_to_their_servers_and_blocked_names_nowhere() {
     let mut bench = Bench::new(&[1]);
     let office = Servers {
         plain: vec![Server {
@@ -588,7 +588,7 @@ fn some_names_are_asked_of_others_and_unwanted_ones_of_nobody() {
 }
 
 #[test]
-fn questions_under_way_are_bounded_and_who_is_refused_is_told() {
+fn concurrent_queries_are_bounded_and_refused_clients_get_an_error() {
     let mut bench = Bench::new(&[1]);
     bench.configure(&[1], |config| config.questions_max = 3);
     for client in 0..3 {
@@ -609,7 +609,7 @@ fn questions_under_way_are_bounded_and_who_is_refused_is_told() {
 }
 
 #[test]
-fn a_server_is_asked_by_https_for_all_but_its_own_name() {
+fn a_doh_server_answers_all_names_but_its_own() {
     let mut bench = Bench::new(&[1]);
     let secure = Secure {
         url: "https://dns.example/dns-query".into(),

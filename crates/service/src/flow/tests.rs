@@ -72,7 +72,7 @@ fn told(datagrams: &[Vec<u8>]) -> Vec<[u32; 3]> {
 }
 
 #[test]
-fn a_flow_is_told_when_it_falls_silent_goes_on_for_long_and_is_gone() {
+fn a_flow_is_exported_when_idle_when_long_and_at_its_end() {
     let mut exporter = exporter(Version::V5);
     assert_eq!(look(&mut exporter, 5, &[seen(1, 10)]).len(), 0);
     assert_eq!(look(&mut exporter, 10, &[seen(1, 12)]).len(), 0);
@@ -98,7 +98,7 @@ fn a_flow_is_told_when_it_falls_silent_goes_on_for_long_and_is_gone() {
 }
 
 #[test]
-fn every_packet_is_told_once() {
+fn every_packet_is_exported_once() {
     let mut exporter = exporter(Version::V5);
     let (mut sum, mut count) = (0_u64, 0_u64);
     for second in 1..500_u64 {
@@ -117,7 +117,7 @@ fn every_packet_is_told_once() {
 }
 
 #[test]
-fn templates_come_first_and_again_and_sequence_numbers_are_those_of_the_format() {
+fn templates_are_sent_first_and_repeated_with_the_formats_sequence_numbers() {
     for (version, head, first, second) in [(Version::V9, 12, 1, 2), (Version::Ipfix, 8, 0, 1)] {
         let mut exporter = exporter(version);
         look(&mut exporter, 5, &[seen(1, 1), seen(2, 1)]);
@@ -135,7 +135,7 @@ fn templates_come_first_and_again_and_sequence_numbers_are_those_of_the_format()
 }
 
 #[test]
-fn what_is_kept_and_what_is_sent_is_bounded() {
+fn flow_table_and_export_rate_are_bounded() {
     let mut exporter = exporter(Version::Ipfix);
     let many: Vec<_> = (0..1_500).map(|number| seen(number, 3)).collect();
     look(&mut exporter, 5, &many);

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_of_zero_switches_the_limit_per_destination_off() {
+    fn interval_zero_disables_the_limit_per_destination() {
         let rate = Rate {
             interval: Duration::ZERO,
             ..Rate::V4
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn one_destination_does_not_spend_what_is_for_others() {
+    fn one_destination_does_not_use_the_budget_of_others() {
         let mut limiter = Limiter::new(Rate::V4, 1);
         let other = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_destinations_get_what_the_bucket_over_all_allows() {
+    fn a_million_destinations_share_the_global_bucket() {
         let mut limiter = Limiter::new(Rate::V4, 1);
         let now = Instant::from_secs(9);
 

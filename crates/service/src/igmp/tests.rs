@@ -113,7 +113,7 @@ fn changes_are_reported_twice() {
 }
 
 #[test]
-fn queries_are_answered_within_the_time_that_they_give() {
+fn queries_are_answered_within_their_response_time() {
     for seed in 0..20 {
         let mut fixture = Fixture::settled(seed);
         fixture.ask(&[0x11, 100, 0, 0, 0, 0, 0, 0, 2, 125, 0, 0]);
@@ -128,7 +128,7 @@ fn queries_are_answered_within_the_time_that_they_give() {
 }
 
 #[test]
-fn older_queriers_are_answered_in_their_version_for_a_time() {
+fn older_queriers_are_answered_in_their_version_until_their_timeout() {
     let mut fixture = Fixture::settled(3);
     fixture.ask(&[0x11, 10, 0, 0, 0, 0, 0, 0]);
     let report = |group| (group, 0x16, vec![(0, group)]);
@@ -154,7 +154,7 @@ fn older_queriers_are_answered_in_their_version_for_a_time() {
 }
 
 #[test]
-fn a_link_that_comes_up_is_told_of_all_groups_and_one_that_is_down_of_none() {
+fn all_groups_are_reported_on_link_up_and_none_while_down() {
     let mut fixture = Fixture::settled(1);
     fixture.on(Event::LinkDown);
     fixture.on(Event::Leave { group: GROUP });
@@ -166,7 +166,7 @@ fn a_link_that_comes_up_is_told_of_all_groups_and_one_that_is_down_of_none() {
 }
 
 #[test]
-fn what_is_damaged_is_not_heard() {
+fn damaged_queries_are_ignored() {
     let mut fixture = Fixture::settled(1);
     let good = query(&[0x11, 10, 0, 0, 0, 0, 0, 0, 2, 125, 0, 0]);
     for at in 0..good.len() {

@@ -64,7 +64,7 @@ fn interfaces_send_at_their_interval_while_they_have_a_link() {
 }
 
 #[test]
-fn one_end_of_a_loop_is_switched_off_and_the_other_is_not() {
+fn one_end_of_a_loop_is_disabled_and_the_other_is_not() {
     let mut rig = Rig::new(CONFIG);
     rig.run_to(6);
 
@@ -110,7 +110,7 @@ fn an_interface_that_receives_its_own_frame_is_in_a_loop() {
 }
 
 #[test]
-fn time_switches_on_again_and_the_loop_is_found_again() {
+fn an_interface_is_enabled_after_disable_time_and_the_loop_detected_again() {
     let mut rig = Rig::new(CONFIG);
     rig.handle(Event::Received {
         by: 2,
@@ -128,7 +128,7 @@ fn time_switches_on_again_and_the_loop_is_found_again() {
 }
 
 #[test]
-fn zero_is_for_ever_and_another_setting_switches_on() {
+fn disable_time_zero_is_permanent_until_the_setting_changes() {
     let mut rig = Rig::new(Config {
         disable_time: Duration::ZERO,
         ..CONFIG
@@ -150,7 +150,7 @@ fn zero_is_for_ever_and_another_setting_switches_on() {
 }
 
 #[test]
-fn frames_of_others_and_of_those_that_are_not_protected_mean_nothing() {
+fn frames_of_other_devices_and_unprotected_interfaces_are_ignored() {
     let mut rig = Rig::new(CONFIG);
     rig.handle(Event::Leave(2));
 
@@ -160,7 +160,7 @@ fn frames_of_others_and_of_those_that_are_not_protected_mean_nothing() {
 }
 
 #[test]
-fn an_interface_may_take_another_address() {
+fn loop_detection_follows_a_change_of_the_mac_address() {
     let mut rig = Rig::new(CONFIG);
     rig.handle(Event::Link(1, mac(5), true));
 

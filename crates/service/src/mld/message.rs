@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_on_the_node_is_not_reported() {
+    fn interface_local_groups_are_not_reported() {
         let reported = |group: &str| is_reported(group.parse().unwrap());
 
         assert!(reported("ff02::1:ff00:1"));

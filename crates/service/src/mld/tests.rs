@@ -174,7 +174,7 @@ fn a_join_and_a_leave_are_reported_at_once_and_again_within_a_second() {
 }
 
 #[test]
-fn a_leave_takes_the_place_of_a_join_that_is_still_reported() {
+fn a_leave_replaces_a_pending_join_report() {
     let mut fixture = Fixture::new(1);
     fixture.on(Event::Join { group: GROUP });
     fixture.pass(Duration::ZERO);
@@ -197,7 +197,7 @@ fn a_report_without_an_address_comes_from_the_unspecified_one() {
 }
 
 #[test]
-fn all_nodes_is_joined_without_a_word() {
+fn the_all_nodes_group_is_never_reported() {
     let mut fixture = Fixture::settled(1);
     fixture.on(Event::Join { group: ALL_NODES });
 
@@ -212,7 +212,7 @@ fn all_nodes_is_joined_without_a_word() {
 }
 
 #[test]
-fn a_general_query_is_answered_once_within_its_time_about_all_groups() {
+fn a_general_query_is_answered_once_for_all_groups_within_its_time() {
     for seed in 0..100 {
         let mut fixture = Fixture::settled(seed);
         fixture.hear(&general(2));
@@ -226,7 +226,7 @@ fn a_general_query_is_answered_once_within_its_time_about_all_groups() {
 }
 
 #[test]
-fn a_query_about_a_group_is_answered_about_it_if_it_is_ours() {
+fn a_group_query_is_answered_for_a_joined_group() {
     let stranger = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00, 9);
     let mut fixture = Fixture::settled(1);
 
@@ -240,7 +240,7 @@ fn a_query_about_a_group_is_answered_about_it_if_it_is_ours() {
 }
 
 #[test]
-fn who_left_before_the_answer_does_not_answer() {
+fn no_report_is_sent_for_a_group_left_before_the_answer() {
     let mut fixture = Fixture::settled(1);
     fixture.hear(&query(OTHER, 2, 10_000, 1));
     fixture.on(Event::Leave { group: OTHER });
@@ -251,7 +251,7 @@ fn who_left_before_the_answer_does_not_answer() {
 }
 
 #[test]
-fn an_older_querier_is_answered_in_its_version_while_it_is_there() {
+fn an_older_querier_is_answered_in_its_version_while_present() {
     // RFC 3810, 8.2.1.
     let mut fixture = Fixture::settled(1);
     let version_1 = |kind, dst, group| Said {
@@ -280,7 +280,7 @@ fn an_older_querier_is_answered_in_its_version_while_it_is_there() {
 }
 
 #[test]
-fn what_is_no_valid_query_is_counted_and_not_answered() {
+fn invalid_queries_are_counted_and_not_answered() {
     // RFC 3810, 6.2.
     let mut global_source = general(2);
     global_source[8..24].copy_from_slice(&OTHER.octets());
@@ -304,7 +304,7 @@ fn what_is_no_valid_query_is_counted_and_not_answered() {
 }
 
 #[test]
-fn a_link_that_comes_back_has_all_groups_reported() {
+fn all_groups_are_reported_when_the_link_returns() {
     let mut fixture = Fixture::settled(1);
     fixture.on(Event::LinkDown);
     fixture.on(Event::Join {
@@ -335,7 +335,7 @@ fn many_groups_take_several_packets() {
 }
 
 #[test]
-fn noise_never_panics() {
+fn random_bytes_never_panic() {
     for seed in 0..3_000 {
         let mut rng = Rng::seeded(seed);
         let mut fixture = Fixture::settled(seed);
@@ -353,7 +353,7 @@ fn noise_never_panics() {
 }
 
 #[test]
-fn more_queries_do_not_put_the_answer_off() {
+fn repeated_queries_do_not_delay_the_answer() {
     for seed in 0..100 {
         let mut fixture = Fixture::settled(seed);
         let mut said = Vec::new();

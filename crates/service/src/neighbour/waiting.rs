@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_of_a_full_queue_goes() {
+    fn a_full_queue_drops_its_oldest_packet() {
         let mut waiting = Waiting::default();
 
         assert_eq!(waiting.push(1, 'a', 2, 9), None);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_all_goes_where_the_total_is_full() {
+    fn a_full_total_drops_the_oldest_packet_of_all() {
         let mut waiting = Waiting::default();
         for (address, packet) in [(1, 'a'), (2, 'b'), (3, 'c')] {
             waiting.push(address, packet, 2, 3);

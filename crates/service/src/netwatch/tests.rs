@@ -138,7 +138,7 @@ fn changes(seen: &[Action]) -> Vec<(Status, bool)> {
 }
 
 #[test]
-fn a_host_comes_and_goes() {
+fn scripts_run_when_a_host_goes_up_and_down() {
     let mut world = World::new(watch(Kind::Echo(Round::SIMPLE)));
     assert_eq!(changes(&world.run(2)), [], "the first test waits");
     assert_eq!(changes(&world.run(30)), [(Status::Up, true)]);
@@ -152,7 +152,7 @@ fn a_host_comes_and_goes() {
 }
 
 #[test]
-fn a_round_has_limits_and_statistics() {
+fn a_test_applies_thresholds_to_its_statistics() {
     let mut world = World::new(watch(icmp(LIMITS)));
     world.loss = 30;
     assert_eq!(changes(&world.run(60)), [(Status::Up, true)]);
@@ -173,7 +173,7 @@ fn a_round_has_limits_and_statistics() {
 }
 
 #[test]
-fn a_round_that_is_decided_can_end_early() {
+fn a_decided_test_can_end_early() {
     let Kind::Echo(round) = icmp(Limits { loss: 1, ..LIMITS }) else {
         unreachable!("it is one of echoes");
     };
@@ -191,7 +191,7 @@ fn a_round_that_is_decided_can_end_early() {
 }
 
 #[test]
-fn what_is_up_at_first_runs_nothing_if_it_is_not_to() {
+fn ignore_initial_up_suppresses_the_first_script() {
     let mut world = World::new(Watch {
         ignores_up: true,
         ..watch(Kind::Echo(Round::SIMPLE))
@@ -213,7 +213,7 @@ fn a_host_without_an_address_is_down() {
 }
 
 #[test]
-fn answers_of_others_do_not_count() {
+fn replies_of_other_hosts_do_not_count() {
     let mut world = World::new(watch(Kind::Echo(Round::SIMPLE)));
     world.loss = 100;
     let mut out = Vec::new();
@@ -237,7 +237,7 @@ fn answers_of_others_do_not_count() {
 }
 
 #[test]
-fn probes_take_turns_and_one_that_never_ends_is_given_up() {
+fn probes_run_in_turn_and_time_out() {
     let mut netwatch = Netwatch::new(1);
     let (mut out, now) = (Vec::new(), Instant::from_secs(10));
     for id in 0..100 {
@@ -272,7 +272,7 @@ fn probes_take_turns_and_one_that_never_ends_is_given_up() {
 }
 
 #[test]
-fn hosts_come_and_go_in_any_order_and_leave_nothing() {
+fn hosts_added_and_removed_in_any_order_leave_no_state() {
     let mut netwatch = Netwatch::new(1);
     let mut rng = Rng::seeded(9);
     let (mut now, mut out) = (Instant::from_secs(1), Vec::new());

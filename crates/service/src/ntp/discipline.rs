@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spike_is_waited_out_and_what_stays_is_stepped() {
+    fn a_spike_is_ignored_and_a_lasting_offset_is_stepped() {
         let mut clock = Discipline::default();
         clock.update(0, 0);
         let mut updates = (1..=6).map(|minute| clock.update(SECOND, minute * 60 * SECOND));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_runs_wrong_is_learnt_within_an_hour() {
+    fn the_frequency_error_is_learned_within_an_hour() {
         // The clock loses 80 µs per second.
         let truth = |raw: i64| raw + scaled(raw, 80_000);
         let mut clock = Discipline::default();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sets_the_raw_clock_does_not_set_the_time_of_day() {
+    fn setting_the_raw_clock_does_not_set_local_time() {
         let mut clock = Discipline::default();
         clock.update(3 * SECOND, SECOND);
         let before = clock.time(2 * SECOND);

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_majority_that_agrees_is_right() {
+    fn the_majority_of_agreeing_servers_wins() {
         assert_eq!(agree(&[7]), Some((vec![0], 7)));
         assert_eq!(agree(&[10, 20, 5_000]), Some((vec![0, 1], 15)));
         assert_eq!(agree(&[0, 1_000]), None, "nobody knows which of two");
@@ -156,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn who_lies_far_from_the_others_is_left_out() {
+    fn outliers_are_excluded() {
         let (who, offset) = agree(&[0, 2, 4, 45]).expect("they agree");
         assert_eq!((who, offset), (vec![0, 1, 2], 2));
     }
 
     #[test]
-    fn a_lower_stratum_is_best() {
+    fn the_server_of_lowest_stratum_is_preferred() {
         let mut candidates = all(&[1, 2]);
         candidates[1].stratum = 1;
         assert_eq!(select(&candidates).map(|selected| selected.id), Some(1));

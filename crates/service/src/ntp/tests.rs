@@ -139,7 +139,7 @@ impl World {
 }
 
 #[test]
-fn a_clock_that_is_wrong_and_runs_wrong_is_right_within_milliseconds() {
+fn a_wrong_drifting_clock_is_corrected_within_milliseconds() {
     let mut world = World::new(vec![peer(1)], &[0]);
     (world.drift, world.loss) = (40_000, 20);
     world.run(200);
@@ -162,7 +162,7 @@ fn a_clock_that_is_wrong_and_runs_wrong_is_right_within_milliseconds() {
 }
 
 #[test]
-fn a_liar_among_three_is_not_believed() {
+fn a_falseticker_among_three_servers_is_ignored() {
     let mut world = World::new(vec![peer(1), peer(2), peer(3)], &[0, 700 * SECOND, MILLI]);
     world.run(600);
     assert!(world.error() < 5 * MILLI, "{}", world.error());
@@ -173,7 +173,7 @@ fn a_liar_among_three_is_not_believed() {
 }
 
 #[test]
-fn who_is_silent_is_lost_and_found_again() {
+fn a_silent_server_becomes_unreachable_and_recovers() {
     let mut world = World::new(vec![peer(1)], &[0]);
     world.run(60);
     world.loss = 100;
@@ -186,7 +186,7 @@ fn who_is_silent_is_lost_and_found_again() {
 }
 
 #[test]
-fn the_time_of_day_goes_on_when_somebody_sets_the_machine() {
+fn local_time_continues_when_the_machines_clock_is_set() {
     let mut world = World::new(vec![peer(1)], &[0]);
     world.run(60);
     world.wrong = 12 * SECOND;
@@ -200,7 +200,7 @@ fn the_time_of_day_goes_on_when_somebody_sets_the_machine() {
 }
 
 #[test]
-fn who_did_not_see_the_question_cannot_answer_it() {
+fn a_response_without_the_requests_timestamp_is_refused() {
     let mut world = World::new(vec![peer(1)], &[]);
     let mut out = Vec::new();
     world.client.tick(world.now, &mut out);
@@ -234,7 +234,7 @@ fn who_did_not_see_the_question_cannot_answer_it() {
 }
 
 #[test]
-fn a_kiss_of_death_ends_or_slows_the_questions() {
+fn a_kiss_of_death_stops_or_slows_requests() {
     for (code, polls) in [(*b"DENY", false), (*b"RATE", true)] {
         let mut world = World::new(vec![peer(1)], &[]);
         let mut out = Vec::new();
@@ -266,7 +266,7 @@ fn a_kiss_of_death_ends_or_slows_the_questions() {
 }
 
 #[test]
-fn a_server_with_a_key_has_to_prove_itself() {
+fn a_server_with_a_key_must_authenticate() {
     let with = |secret: &[u8]| Peer {
         key: Some(Key::new(9, secret)),
         ..peer(1)
@@ -281,7 +281,7 @@ fn a_server_with_a_key_has_to_prove_itself() {
 }
 
 #[test]
-fn a_server_answers_as_much_as_it_is_asked_and_not_too_often() {
+fn server_responses_match_requests_and_are_rate_limited() {
     let mut server = Server::new(1);
     let question = Repr::question(77).to_bytes();
     let mut ask = |from, bytes: &[u8]| server.answer(from, bytes, None, START, Instant::ZERO);

@@ -14,7 +14,7 @@ fn lease() -> Use {
 }
 
 #[test]
-fn a_pool_does_what_a_set_does() {
+fn a_pool_matches_a_set_model() {
     for seed in 0..50 {
         let mut rng = Rng::seeded(seed);
         let pools = Pools::default();
@@ -73,7 +73,7 @@ fn a_pool_does_what_a_set_does() {
 }
 
 #[test]
-fn the_last_comes_first_and_what_was_given_back_comes_last() {
+fn the_highest_address_is_first_and_released_addresses_are_last() {
     let pools = Pools::default();
     pools.set("a", &[(addr(1), addr(3))], None);
     let take = || {
@@ -92,7 +92,7 @@ fn the_last_comes_first_and_what_was_given_back_comes_last() {
 }
 
 #[test]
-fn an_empty_pool_is_followed_by_the_next_and_a_ring_of_pools_has_an_end() {
+fn an_exhausted_pool_continues_in_the_next_and_pool_cycles_terminate() {
     let pools = Pools::default();
     pools.set("a", &[(addr(1), addr(1))], Some("b"));
     pools.set("b", &[(addr(9), addr(9))], Some("a"));
@@ -106,7 +106,7 @@ fn an_empty_pool_is_followed_by_the_next_and_a_ring_of_pools_has_an_end() {
 }
 
 #[test]
-fn millions_of_addresses_cost_what_is_used_of_them() {
+fn memory_of_a_pool_depends_on_used_addresses() {
     let pools = Pools::default();
     pools.set("a", &[(addr(0x0a00_0000), addr(0x0aff_ffff))], None);
     for _ in 0..10_000 {
@@ -121,7 +121,7 @@ fn millions_of_addresses_cost_what_is_used_of_them() {
 }
 
 #[test]
-fn a_reserved_address_is_not_given() {
+fn a_reserved_address_is_not_assigned() {
     let pools = Pools::default();
     pools.set("a", &[(addr(1), addr(2))], None);
 

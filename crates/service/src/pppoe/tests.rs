@@ -343,7 +343,7 @@ fn after_a_refusal_a_client_goes_to_another_server_and_to_the_first_if_there_is_
 }
 
 #[test]
-fn a_silent_server_is_left_after_four_requests() {
+fn a_silent_server_is_abandoned_after_four_requests() {
     let mut net = Net::new(&[]);
     net.add_client(0, client::Config::default());
     let offer = |net: &mut Net| {
@@ -473,7 +473,7 @@ fn a_repeated_request_gets_the_same_session_and_a_new_cookie_another() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_has_its_name_and_opens_nothing() {
+fn each_invalid_request_has_a_named_error_and_opens_no_session() {
     let named = Service {
         accepts_empty: false,
         ..service(2, "named")
@@ -624,7 +624,7 @@ fn clients_that_send_no_ppp_leave_before_clients_that_do() {
 }
 
 #[test]
-fn a_hundred_thousand_sessions_come_and_go_and_nothing_is_left() {
+fn a_hundred_thousand_closed_sessions_leave_no_state() {
     let mut net = Net::new(&[&[service(1, "isp")]]);
     for at in 0..100_000 {
         let mac = Mac([2, 7, 0, (at >> 16) as u8, (at >> 8) as u8, at as u8]);

@@ -140,7 +140,7 @@ fn solicit(src: Ipv6Addr, hop_limit: u8, mac: Option<Mac>) -> Vec<u8> {
 }
 
 #[test]
-fn the_first_three_are_quick_and_the_others_keep_the_interval() {
+fn the_first_three_advertisements_are_quick_and_later_ones_periodic() {
     // RFC 4861, 6.2.4.
     for seed in 0..100 {
         let mut fixture = Fixture::started(config(), seed);
@@ -167,7 +167,7 @@ fn the_first_three_are_quick_and_the_others_keep_the_interval() {
 }
 
 #[test]
-fn an_advertisement_says_what_is_configured() {
+fn an_advertisement_contains_the_configured_values() {
     let dns = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0x53);
     let nat64 = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0);
     let config = Config {
@@ -222,7 +222,7 @@ fn an_advertisement_says_what_is_configured() {
 }
 
 #[test]
-fn who_is_no_default_router_has_no_preference() {
+fn an_advertisement_with_lifetime_zero_has_no_preference() {
     // RFC 4191, 2.2.
     let config = Config {
         lifetime_s: 0,
@@ -238,7 +238,7 @@ fn who_is_no_default_router_has_no_preference() {
 }
 
 #[test]
-fn a_station_that_asks_is_answered_alone_within_half_a_second() {
+fn a_solicitation_is_answered_by_unicast_within_half_a_second() {
     // RFC 4861, 6.2.6; RFC 7772, 5.1.
     for seed in 0..100 {
         let mut fixture = Fixture::settled(seed);
@@ -257,7 +257,7 @@ fn a_station_that_asks_is_answered_alone_within_half_a_second() {
 }
 
 #[test]
-fn a_station_without_an_address_is_answered_to_all_at_most_every_three_seconds() {
+fn unspecified_solicitations_are_answered_by_multicast_every_three_seconds_at_most() {
     for seed in 0..100 {
         let mut fixture = Fixture::settled(seed);
         let mut adverts = Vec::new();
@@ -282,7 +282,7 @@ fn a_station_without_an_address_is_answered_to_all_at_most_every_three_seconds()
 }
 
 #[test]
-fn a_flood_of_askers_is_answered_to_all() {
+fn a_flood_of_solicitations_is_answered_by_multicast() {
     let mut fixture = Fixture::settled(1);
     for n in 0..10_000u16 {
         fixture.ask(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 1, n), Some(HOST_MAC));
@@ -301,7 +301,7 @@ fn a_flood_of_askers_is_answered_to_all() {
 }
 
 #[test]
-fn what_is_no_valid_solicitation_is_not_answered() {
+fn invalid_solicitations_are_not_answered() {
     // RFC 4861, 6.1.1.
     let mut bad_checksum = solicit(HOST, 255, None);
     bad_checksum[43] ^= 1;
@@ -321,7 +321,7 @@ fn what_is_no_valid_solicitation_is_not_answered() {
 }
 
 #[test]
-fn our_own_solicitation_that_comes_back_is_ignored() {
+fn a_looped_back_solicitation_is_ignored() {
     let mut fixture = Fixture::settled(1);
     let packet = &solicit(HOST, 255, None)[..];
     fixture.on(Event::Received {
@@ -333,7 +333,7 @@ fn our_own_solicitation_that_comes_back_is_ignored() {
 }
 
 #[test]
-fn a_farewell_has_lifetime_zero_and_then_there_is_silence() {
+fn the_final_advertisement_has_lifetime_zero() {
     // RFC 4861, 6.2.5.
     let mut fixture = Fixture::settled(1);
 
@@ -349,7 +349,7 @@ fn a_farewell_has_lifetime_zero_and_then_there_is_silence() {
 }
 
 #[test]
-fn a_change_is_told_soon_and_a_prefix_that_is_gone_is_withdrawn() {
+fn a_change_is_advertised_soon_and_a_removed_prefix_is_withdrawn() {
     // RFC 9096, 3.5.
     let mut fixture = Fixture::settled(1);
     let new = Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 0);
@@ -377,7 +377,7 @@ fn a_change_is_told_soon_and_a_prefix_that_is_gone_is_withdrawn() {
 }
 
 #[test]
-fn the_same_configuration_again_changes_nothing() {
+fn reapplying_the_configuration_changes_nothing() {
     let mut fixture = Fixture::settled(1);
     let before = fixture.machine.deadline();
 
@@ -387,7 +387,7 @@ fn the_same_configuration_again_changes_nothing() {
 }
 
 #[test]
-fn what_does_not_fit_one_packet_is_spread_over_several() {
+fn options_that_exceed_one_packet_are_split_over_several() {
     // RFC 4861, 6.2.3.
     let network = |n| Ipv6Addr::new(0x2001, 0xdb8, n, 0, 0, 0, 0, 0);
     let config = Config {
@@ -419,7 +419,7 @@ fn nat64_prefixes_have_one_of_six_lengths() {
 }
 
 #[test]
-fn noise_never_panics() {
+fn random_bytes_never_panic() {
     let good = solicit(HOST, 255, Some(HOST_MAC));
     for seed in 0..2_000 {
         let mut rng = Rng::seeded(seed);
@@ -440,7 +440,7 @@ fn noise_never_panics() {
 }
 
 #[test]
-fn who_keeps_asking_does_not_put_the_answer_off() {
+fn repeated_solicitations_do_not_delay_the_answer() {
     for seed in 0..100 {
         let mut fixture = Fixture::settled(seed);
         let mut adverts = Vec::new();
@@ -457,7 +457,7 @@ fn who_keeps_asking_does_not_put_the_answer_off() {
 }
 
 #[test]
-fn what_nobody_was_told_of_is_not_withdrawn() {
+fn prefixes_that_were_never_advertised_are_not_withdrawn() {
     let mut fixture = Fixture::new(config(), 1);
     fixture.on(Event::Configure(Config::new(OWN_MAC)));
     fixture.on(Event::Start { source: OWN });
@@ -468,7 +468,7 @@ fn what_nobody_was_told_of_is_not_withdrawn() {
 }
 
 #[test]
-fn a_withdrawn_prefix_that_comes_back_is_told_once() {
+fn a_withdrawn_prefix_that_returns_is_advertised_once() {
     let mut fixture = Fixture::settled(1);
     fixture.on(Event::Configure(Config::new(OWN_MAC)));
     fixture.pass(Duration::from_secs(4));
@@ -496,7 +496,7 @@ fn renumbered() -> (Ipv6Addr, Config) {
 }
 
 #[test]
-fn the_last_prefix_is_withdrawn_until_it_has_expired_and_then_there_is_silence() {
+fn the_last_prefix_is_withdrawn_until_it_expires() {
     // RFC 9096, 3.5.
     let mut fixture = Fixture::settled(1);
     fixture.on(Event::Configure(Config::new(OWN_MAC)));
@@ -520,7 +520,7 @@ fn the_last_prefix_is_withdrawn_until_it_has_expired_and_then_there_is_silence()
 }
 
 #[test]
-fn another_prefix_after_a_restart_makes_those_of_before_stale() {
+fn a_new_prefix_after_a_restart_makes_earlier_ones_stale() {
     // RFC 9096, 3.5: prefixes are stored over a restart.
     let known = Fixture::settled(1).machine.known_prefixes();
     assert_eq!(known, [Prefix::of_address(LAN, 64)]);
@@ -542,7 +542,7 @@ fn another_prefix_after_a_restart_makes_those_of_before_stale() {
 }
 
 #[test]
-fn a_prefix_that_comes_again_after_a_restart_is_never_stale() {
+fn a_prefix_that_returns_after_a_restart_is_never_stale() {
     let ula = Prefix::of_address(Ipv6Addr::new(0xfd00, 0, 0, 1, 0, 0, 0, 0), 64);
     let lan = Prefix::of_address(LAN, 64);
     let with = |prefixes: &[Prefix]| Config {
@@ -565,7 +565,7 @@ fn a_prefix_that_comes_again_after_a_restart_is_never_stale() {
 }
 
 #[test]
-fn a_prefix_that_does_not_come_again_after_a_restart_is_stale_after_a_minute() {
+fn a_prefix_missing_after_a_restart_is_stale_after_a_minute() {
     let ula = Prefix::of_address(Ipv6Addr::new(0xfd00, 0, 0, 1, 0, 0, 0, 0), 64);
     let mut fixture = Fixture::new(Config::new(OWN_MAC), 2);
     fixture.on(Event::Recall(vec![ula, Prefix::of_address(LAN, 64)]));
@@ -582,7 +582,7 @@ fn a_prefix_that_does_not_come_again_after_a_restart_is_stale_after_a_minute() {
 }
 
 #[test]
-fn a_name_server_that_is_gone_is_told_with_lifetime_zero() {
+fn a_removed_dns_server_is_advertised_with_lifetime_zero() {
     // RFC 8106, 5.1.
     let server = |last| Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, last);
     let with = |dns: &[Ipv6Addr]| Config {

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_are_those_of_rfc_2202() {
+    fn hmac_matches_rfc_2202() {
         let cases: [(&[u8], &[u8], [u8; SUM]); 3] = [
             (
                 &[0x0b; 16],
@@ -202,7 +202,7 @@ mod tests {
 
     /// RFC 2865, 7.1: the answer to this request.
     #[test]
-    fn an_answer_is_proved_as_in_rfc_2865() {
+    fn response_authenticators_follow_rfc_2865() {
         let asked = 0x0f40_3f94_7397_8057_bd83_d5cb_98f4_227a_u128.to_be_bytes();
         let mut answer = vec![
             0x02, 0x00, 0x00, 0x26, 0x86, 0xfe, 0x22, 0x0e, 0x76, 0x24, 0xba, 0x2a, 0x10, 0x05,

@@ -96,7 +96,7 @@ fn from(last: u8) -> SocketAddr {
 }
 
 #[test]
-fn a_server_lets_somebody_in() {
+fn an_access_accept_grants_the_login() {
     let (mut client, mut out) = begun(vec![server(1, 1)], access());
     let (asked, sent) = take(&mut out);
     assert!(
@@ -160,7 +160,7 @@ fn a_server_lets_somebody_in() {
 }
 
 #[test]
-fn answers_that_are_not_proved_are_counted_and_the_real_one_is_heard() {
+fn unauthenticated_responses_are_counted_and_the_genuine_one_accepted() {
     let (mut client, mut out) = begun(vec![server(1, 1)], access());
     let (_, sent) = take(&mut out);
     let good = answer(&sent, code::ACCESS_REJECT, b"xyzzy5461", true);
@@ -225,7 +225,7 @@ fn answers_that_are_not_proved_are_counted_and_the_real_one_is_heard() {
 }
 
 #[test]
-fn a_silent_server_is_asked_three_times_and_then_the_next() {
+fn a_silent_server_is_tried_three_times_before_the_next() {
     let (mut client, mut out) = begun(vec![server(1, 1), server(2, 2)], access());
     let mut now = Instant::ZERO;
     let (mut sent, mut counted) = (Vec::new(), Vec::new());
@@ -268,7 +268,7 @@ fn a_silent_server_is_asked_three_times_and_then_the_next() {
 }
 
 #[test]
-fn an_answer_of_the_first_server_is_none_of_the_second() {
+fn a_late_response_of_the_first_server_does_not_answer_the_second_request() {
     let (mut client, mut out) = begun(vec![server(1, 1), server(2, 1)], access());
     let (_, first) = take(&mut out);
     for _ in 0..3 {
@@ -301,7 +301,7 @@ fn prefix(length: u8) -> authorization::Prefix6 {
 }
 
 #[test]
-fn a_session_is_accounted() {
+fn a_session_is_accounted_with_start_and_stop() {
     let told = Request {
         service: Service::Ppp,
         session: String::from("80000001"),
@@ -400,7 +400,7 @@ fn a_session_is_accounted() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_nobodys_to_answer() {
+fn requests_that_cannot_be_sent_fail() {
     let nobody = [finished(Outcome::Nobody, None)];
     assert_eq!(begun(Vec::new(), access()).1, nobody);
     let long = request(Question::Access {
@@ -440,7 +440,7 @@ fn hidden(key: &[u8], salt: [u8; 2], authenticator: [u8; 16]) -> Vec<u8> {
 }
 
 #[test]
-fn a_user_is_challenged_by_eap_and_let_in_with_a_key() {
+fn an_eap_login_with_challenge_yields_a_key() {
     let long = [7; 600];
     let question = |message: &[u8], state: &[u8]| {
         request(Question::Eap {
@@ -518,7 +518,7 @@ fn a_user_is_challenged_by_eap_and_let_in_with_a_key() {
 }
 
 #[test]
-fn a_key_that_is_not_well_formed_is_none() {
+fn malformed_keys_are_ignored() {
     for len in 0..40 {
         // Any input decrypts without panic, to fewer bytes than before.
         let shown = secret::reveal(&vec![0xa5; len], b"xyzzy5461", &[9; 16]);

@@ -98,7 +98,7 @@ impl World {
 }
 
 #[test]
-fn a_name_is_asked_for_again_when_its_answer_is_too_old() {
+fn a_name_is_resolved_again_when_its_ttl_expires() {
     let mut world = World::new();
     world.feed(Event::Watch(key("a.example")));
     let ask = world.one();
@@ -148,7 +148,7 @@ fn addresses_stay_for_the_extra_time() {
 }
 
 #[test]
-fn names_that_nobody_answers_for_wait_longer_each_time() {
+fn retry_delays_grow_for_names_without_answer() {
     let mut world = World::new();
     world.feed(Event::Watch(key("a.example")));
     let first = world.one();
@@ -173,7 +173,7 @@ fn names_that_nobody_answers_for_wait_longer_each_time() {
 }
 
 #[test]
-fn a_question_that_nothing_is_heard_of_is_given_up() {
+fn a_query_without_answer_times_out() {
     let mut world = World::new();
     world.feed(Event::Watch(key("a.example")));
     let ask = world.one();
@@ -188,7 +188,7 @@ fn a_question_that_nothing_is_heard_of_is_given_up() {
 }
 
 #[test]
-fn a_name_that_is_gone_loses_its_addresses_and_is_asked_for_later() {
+fn a_nonexistent_name_loses_its_addresses_and_is_retried_later() {
     let mut world = World::new();
     world.feed(Event::Watch(key("a.example")));
     let ask = world.one();
@@ -212,7 +212,7 @@ fn a_name_that_is_gone_loses_its_addresses_and_is_asked_for_later() {
 }
 
 #[test]
-fn a_name_is_asked_for_once_and_what_nobody_wants_is_not_heard() {
+fn a_name_is_queried_once_and_unrequested_answers_are_ignored() {
     let mut world = World::new();
     for name in ["a.example", "b.example", "a.example", "c.example"] {
         world.feed(Event::Watch(key(name)));
@@ -235,7 +235,7 @@ fn a_name_is_asked_for_once_and_what_nobody_wants_is_not_heard() {
 }
 
 #[test]
-fn ten_thousand_names_are_asked_for_a_few_at_a_time() {
+fn queries_for_ten_thousand_names_are_limited_in_number() {
     const NAMES: u32 = 10_000;
     let mut world = World::new();
     for number in 0..NAMES {

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_take_as_few_bytes_as_keep_them() {
+    fn integers_are_encoded_in_minimal_length() {
         for (value, bytes) in [
             (0, &[2, 1, 0][..]),
             (127, &[2, 1, 0x7f]),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_they_were_written() {
+    fn values_round_trip() {
         for value in [
             Value::Integer(-7),
             Value::Octets(vec![7; 200]),
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_lie_are_refused() {
+    fn invalid_lengths_are_refused() {
         for bytes in [
             &[4, 0x80, 1, 2][..],
             &[4, 0x85, 0, 0, 0, 0, 1, 7],

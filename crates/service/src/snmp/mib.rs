@@ -421,7 +421,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn branches_are_in_order_and_none_is_below_another() {
+    fn branches_are_ordered_and_disjoint() {
         for pair in BRANCHES.windows(2) {
             let ((one, _), (next, _)) = (pair[0], pair[1]);
             assert!(one < next && !next.starts_with(one), "{one:?} {next:?}");

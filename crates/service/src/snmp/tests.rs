@@ -156,7 +156,7 @@ fn named(oids: &[&'static [u32]]) -> Vec<(&'static [u32], Value)> {
 }
 
 #[test]
-fn a_community_reads_from_its_addresses_alone() {
+fn a_community_is_accepted_from_its_networks_only() {
     let mut agent = agent();
     let get = message(1, "public", 0xa0, (0, 0), &named(&[NAME]));
     let got = ask(&mut agent, &get);
@@ -180,7 +180,7 @@ fn a_community_reads_from_its_addresses_alone() {
 }
 
 #[test]
-fn what_is_not_there_is_said_as_the_version_says_it() {
+fn missing_objects_give_the_error_of_the_snmp_version() {
     let mut agent = agent();
     let none: &[u32] = &[1, 3, 6, 1, 9];
     let gone: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 2, 101];
@@ -230,7 +230,7 @@ fn walk(agent: &mut Agent, kind: u8, often: i64) -> Vec<Oid> {
 }
 
 #[test]
-fn a_walk_meets_all_in_order_by_next_and_by_bulk() {
+fn get_next_and_get_bulk_walk_all_objects_in_order() {
     let mut agent = agent();
     let one_by_one = walk(&mut agent, 0xa1, 0);
     let in_bulk = walk(&mut agent, 0xa5, 50);
@@ -248,7 +248,7 @@ fn a_walk_meets_all_in_order_by_next_and_by_bulk() {
 }
 
 #[test]
-fn bulk_asks_the_first_once_and_others_in_turns() {
+fn get_bulk_reads_non_repeaters_once_and_repeats_the_others() {
     let mut agent = agent();
     let question = message(1, "public", 0xa5, (1, 3), &named(&[NAME, DESCR, IN_OCTETS]));
     let got = ask(&mut agent, &question).bindings;
@@ -270,7 +270,7 @@ fn bulk_asks_the_first_once_and_others_in_turns() {
 }
 
 #[test]
-fn texts_are_set_all_or_none_by_who_may() {
+fn a_set_is_atomic_and_requires_write_access() {
     let mut agent = agent();
     let mut sets = Vec::new();
     let new = Value::text("new name");
@@ -428,7 +428,7 @@ fn reported(answer: &Answer) -> Option<u32> {
 }
 
 #[test]
-fn users_are_answered_as_they_asked_and_told_what_is_wrong() {
+fn usm_responses_use_the_requests_security_level_and_report_errors() {
     let mut agent = agent();
     let bound = named(&[NAME]);
     for (user, flags) in [("public", 0), ("signed", 1), ("signed", 3), ("secret", 3)] {
@@ -480,7 +480,7 @@ fn users_are_answered_as_they_asked_and_told_what_is_wrong() {
 }
 
 #[test]
-fn a_message_is_answered_within_its_time_only() {
+fn messages_outside_the_time_window_are_refused() {
     let mut agent = agent();
     let question = Manager::new("signed", 1).ask(0xa0, &named(&[NAME]));
     for (seconds, is_late) in [(150, false), (151, true)] {
@@ -495,7 +495,7 @@ fn a_message_is_answered_within_its_time_only() {
 }
 
 #[test]
-fn garbage_is_counted_and_forgotten() {
+fn malformed_messages_are_counted_and_dropped() {
     let mut agent = agent();
     let whole = [
         message(1, "writer", 0xa5, (0, 9), &named(&[DESCR, IN_OCTETS])),
@@ -521,7 +521,7 @@ fn garbage_is_counted_and_forgotten() {
 }
 
 #[test]
-fn traps_of_all_versions_say_what_has_happened() {
+fn traps_of_all_versions_carry_the_event() {
     let mut agent = agent();
     let index = vec![1, 3, 6, 1, 2, 1, 2, 2, 1, 1, 7];
     let trap = Trap::common(3, vec![(index.clone(), Value::Integer(7))]);

@@ -185,7 +185,7 @@ mod tests {
 
     /// RFC 3414, A.3.
     #[test]
-    fn passwords_make_the_keys_of_the_rfc() {
+    fn passwords_give_the_keys_of_the_rfc() {
         let engine = hex("000000000000000000000002");
         let md5 = Hash::Md5.key("maplesyrup", &engine);
         assert_eq!(md5, hex("526f5eed9fcce26f8964c2930787d82b"));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_encrypted_is_decrypted_by_its_key_and_occasion_alone() {
+    fn a_message_decrypts_only_with_its_key_boots_and_time() {
         let key = hex("000102030405060708090a0b0c0d0e0f");
         let occasion = Occasion {
             boots: 7,

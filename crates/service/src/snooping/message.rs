@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_is_a_number_or_a_floating_point_number_below_it() {
+    fn response_codes_are_encoded_as_the_next_lower_floating_point_number() {
         let value = |code: u8| match code {
             0..0x80 => u32::from(code),
             _ => (u32::from(code & 0xf) | 0x10) << ((code >> 4 & 7) + 3),

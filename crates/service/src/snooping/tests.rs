@@ -134,7 +134,7 @@ fn asks(actions: &[Action]) -> Vec<(Option<u32>, Option<IpAddr>)> {
 }
 
 #[test]
-fn a_port_listens_from_its_report_until_it_has_not_reported_for_long() {
+fn a_port_is_a_listener_from_its_report_until_the_timeout() {
     let mut rig = Rig::new(Config::default());
     let member = |listens| Action::Member {
         vlan: 0,
@@ -151,7 +151,7 @@ fn a_port_listens_from_its_report_until_it_has_not_reported_for_long() {
 }
 
 #[test]
-fn multicast_is_flooded_until_somebody_asks() {
+fn multicast_is_flooded_until_a_querier_appears() {
     let mut rig = Rig::new(Config::default());
     assert!(!rig.snooping.is_asked(0, false));
     let heard = rig.hear(1, &query_of([10, 0, 0, 1].map(u8::from), None));
@@ -173,7 +173,7 @@ fn multicast_is_flooded_until_somebody_asks() {
 }
 
 #[test]
-fn a_bridge_asks_at_the_beginning_and_then_now_and_then() {
+fn a_querier_sends_startup_queries_and_then_periodic_ones() {
     let config = Config {
         querier: true,
         source4: Ipv4Addr::new(10, 0, 0, 5),
@@ -196,7 +196,7 @@ fn a_bridge_asks_at_the_beginning_and_then_now_and_then() {
 }
 
 #[test]
-fn who_leaves_is_asked_for_before_it_is_believed() {
+fn a_leave_is_followed_by_group_queries() {
     let config = Config {
         querier: true,
         ..Config::default()
@@ -220,7 +220,7 @@ fn who_leaves_is_asked_for_before_it_is_believed() {
 }
 
 #[test]
-fn another_querier_asks_for_those_that_leave() {
+fn with_another_querier_members_leave_after_its_group_query() {
     let mut rig = Rig::new(Config::default());
     let querier = [10, 0, 0, 1].map(u8::from);
     rig.hear(1, &query_of(querier, None));
@@ -254,7 +254,7 @@ fn records_of_version_3_join_and_leave() {
 }
 
 #[test]
-fn mld_does_the_same() {
+fn mld_snooping_matches_igmp_snooping() {
     let config = Config {
         querier: true,
         source6: Some(ROUTER6),
@@ -271,7 +271,7 @@ fn mld_does_the_same() {
 }
 
 #[test]
-fn the_topology_changed_and_all_are_asked_anew() {
+fn a_topology_change_triggers_a_general_query() {
     let config = Config {
         querier: true,
         ..Config::default()
@@ -283,7 +283,7 @@ fn the_topology_changed_and_all_are_asked_anew() {
 }
 
 #[test]
-fn garbage_is_counted_and_a_flood_is_bounded() {
+fn malformed_messages_are_counted_and_the_table_is_bounded() {
     let config = Config {
         members_max: 100,
         ..Config::default()
@@ -313,7 +313,7 @@ fn garbage_is_counted_and_a_flood_is_bounded() {
 }
 
 #[test]
-fn what_is_for_all_is_no_group() {
+fn link_local_multicast_is_no_group() {
     let mut rig = Rig::new(Config::default());
     rig.hear(1, &igmp([10, 0, 0, 9], 0x16, &[224, 0, 0, 251]));
     assert_eq!(rig.snooping.members().count(), 0);

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_those_that_routeros_shows() {
+    fn path_costs_equal_those_of_routeros() {
         let costs = |mode: CostMode| [10, 100, 1_000, 10_000].map(|speed| mode.cost(speed));
         assert_eq!(costs(CostMode::Long), [2_000_000, 200_000, 20_000, 2_000]);
         assert_eq!(costs(CostMode::Short), [100, 19, 4, 2]);

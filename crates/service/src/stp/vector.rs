@@ -113,7 +113,7 @@ mod tests {
     use wire::Mac;
 
     #[test]
-    fn the_same_sender_replaces_what_it_said_and_others_only_if_better() {
+    fn a_bpdu_replaces_that_of_its_sender_or_an_inferior_one() {
         let bridge = |number| BridgeId::new(0x8000, 0, Mac([2, 0, 0, 0, 0, number]));
         let known = Vector {
             root: bridge(1),

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_on_the_way_does_not_count_and_all_else_does() {
+    fn the_digest_ignores_mutable_fields_and_covers_all_others() {
         let (from, to) = ([10, 0, 0, 1].into(), [224, 0, 0, 18].into());
         let header = ipv4::Repr::new(Protocol::VRRP, from, to);
         let key = b"secret\0\0\0\0\0\0\0\0\0\0";

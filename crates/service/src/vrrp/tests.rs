@@ -121,7 +121,7 @@ const fn ms(ms: u64) -> Duration {
 }
 
 #[test]
-fn the_one_of_the_highest_priority_is_master_after_three_intervals_and_its_skew() {
+fn the_router_of_highest_priority_is_master_after_three_intervals_and_skew() {
     let mut link = Link::new([router(1, 100), router(2, 200)], 1);
     // 3 s and (256 - 200) / 256 s.
     link.run(ms(3218));
@@ -134,7 +134,7 @@ fn the_one_of_the_highest_priority_is_master_after_three_intervals_and_its_skew(
 }
 
 #[test]
-fn a_master_that_stops_says_so_and_the_next_one_follows_after_its_skew() {
+fn a_stopping_master_announces_it_and_the_next_takes_over_after_its_skew() {
     let mut link = Link::new([router(1, 100), router(2, 200), router(3, 50)], 1);
     link.run(ms(10_000));
     let out = link.feed(1, Event::Down);
@@ -146,7 +146,7 @@ fn a_master_that_stops_says_so_and_the_next_one_follows_after_its_skew() {
 }
 
 #[test]
-fn a_master_that_dies_is_missed_after_three_intervals_and_takes_over_again_if_it_may() {
+fn a_dead_master_is_replaced_after_three_intervals_and_preempts_on_return() {
     for preempt in [true, false] {
         let strong = Config {
             preempt,
@@ -169,7 +169,7 @@ fn a_master_that_dies_is_missed_after_three_intervals_and_takes_over_again_if_it
 }
 
 #[test]
-fn of_two_masters_of_one_priority_the_higher_address_stays() {
+fn of_two_masters_of_equal_priority_the_higher_address_stays() {
     for (configs, last) in [
         ([router(9, 100), router(10, 100)], 1),
         ([router6(9, 100), router6(8, 100)], 0),
@@ -185,7 +185,7 @@ fn of_two_masters_of_one_priority_the_higher_address_stays() {
 }
 
 #[test]
-fn an_owner_is_master_at_once() {
+fn an_address_owner_is_master_at_once() {
     let mut link = Link::new([router(1, 255), router(2, 254)], 1);
     assert_eq!(link.masters(), [0]);
     link.run(ms(10_000));
@@ -193,7 +193,7 @@ fn an_owner_is_master_at_once() {
 }
 
 #[test]
-fn a_backup_of_version_3_follows_the_masters_interval() {
+fn a_version_3_backup_uses_the_masters_interval() {
     let slow = Config {
         interval: ms(5000),
         ..router(2, 200)
@@ -208,7 +208,7 @@ fn a_backup_of_version_3_follows_the_masters_interval() {
 }
 
 #[test]
-fn a_lossy_link_that_reorders_has_one_master_in_the_end() {
+fn a_lossy_reordering_link_converges_to_one_master() {
     for seed in 0..200 {
         let mut rng = Rng::seeded(seed);
         let count = 2 + rng.below(4) as u8;
@@ -254,7 +254,7 @@ fn of_version_2(config: Config, authentication: Authentication) -> Config {
 }
 
 #[test]
-fn what_is_not_as_it_should_be_is_discarded_with_its_name() {
+fn invalid_advertisements_are_dropped_by_reason() {
     let theirs = |authentication| of_version_2(router(2, 200), authentication);
     let own = |authentication| of_version_2(router(1, 100), authentication);
     let (none, simple, header) = (
@@ -307,7 +307,7 @@ fn what_is_not_as_it_should_be_is_discarded_with_its_name() {
 }
 
 #[test]
-fn an_advertisement_that_was_forwarded_is_discarded() {
+fn a_forwarded_advertisement_is_dropped() {
     let mut packet = router(2, 200).packet(200, 1).expect("it has an address");
     packet[8] = 254;
     let heard = parse(&packet).expect("it can be read");
@@ -320,7 +320,7 @@ fn an_advertisement_that_was_forwarded_is_discarded() {
 }
 
 #[test]
-fn a_member_of_a_group_does_what_its_authority_does_and_says_nothing() {
+fn a_group_member_follows_its_authority_and_sends_nothing() {
     let now = Instant::from_secs(1);
     let mut member = VirtualRouter::new(router(1, 100));
     let mut out = Vec::new();

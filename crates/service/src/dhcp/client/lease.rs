@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn times_follow_what_is_told_or_half_and_seven_eighths() {
+    fn renewal_times_are_the_servers_or_half_and_seven_eighths() {
         let of = |set| {
             let times = read(set).and_then(|lease| lease.times).expect("it ends");
             (times.renew, times.rebind, times.end)
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_host_can_have_is_no_lease() {
+    fn offers_of_unusable_addresses_are_ignored() {
         assert!(read(&[(code::LEASE_TIME, &[0; 4])]).is_none());
         assert!(read(&[(code::SERVER_ID, &[0; 4])]).is_none());
         assert!(read(&[(code::SUBNET_MASK, &[255, 0, 255, 0])]).is_none());
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn classless_routes_take_the_place_of_others() {
+    fn classless_static_routes_replace_routers_and_static_routes() {
         let value = [
             24, 192, 168, 7, 10, 0, 0, 2, 0, 10, 0, 0, 3, 9, 172, 0xff, 10, 0, 0, 4,
         ];

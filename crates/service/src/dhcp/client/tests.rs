@@ -175,7 +175,7 @@ fn a_client_gets_an_address_by_four_messages() {
 }
 
 #[test]
-fn discovery_goes_on_with_longer_and_longer_waits() {
+fn discovery_retries_with_growing_intervals() {
     let mut rig = Rig::new();
     rig.feed(Event::Up);
     let mut times = vec![rig.now];
@@ -201,7 +201,7 @@ fn discovery_goes_on_with_longer_and_longer_waits() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_its_request_is_given_up() {
+fn a_server_that_ignores_the_request_is_abandoned() {
     let mut rig = Rig::new();
     rig.feed(Event::Up);
     rig.answer(MessageType::Offer, |_| {})
@@ -218,7 +218,7 @@ fn a_server_that_does_not_answer_its_request_is_given_up() {
 }
 
 #[test]
-fn a_lease_is_renewed_with_its_server_then_with_any_and_ends() {
+fn a_lease_is_renewed_then_rebound_then_expires() {
     let mut rig = Rig::bound();
     rig.advance(498);
     assert!(rig.sent.is_empty());
@@ -263,7 +263,7 @@ fn a_lease_is_renewed_with_its_server_then_with_any_and_ends() {
 }
 
 #[test]
-fn a_lease_without_an_end_is_kept() {
+fn an_infinite_lease_never_expires() {
     let mut rig = Rig::new();
     rig.feed(Event::Up);
     let never = |message: &mut Message| message.options.set(code::LEASE_TIME, [0xff; 4]);
@@ -280,7 +280,7 @@ fn a_lease_without_an_end_is_kept() {
 }
 
 #[test]
-fn a_renewal_that_somebody_asked_for_is_repeated_within_seconds() {
+fn a_requested_renewal_is_retransmitted_within_seconds() {
     let mut rig = Rig::bound();
     rig.sent.clear();
     rig.feed(Event::Renew);
@@ -296,7 +296,7 @@ fn a_renewal_that_somebody_asked_for_is_repeated_within_seconds() {
 }
 
 #[test]
-fn a_refusal_takes_the_address_and_all_begins_anew() {
+fn a_nak_removes_the_address_and_restarts_discovery() {
     let mut rig = Rig::bound();
     rig.advance(500);
     rig.answer(MessageType::Nak, |_| {})
@@ -327,7 +327,7 @@ impl Rig {
 }
 
 #[test]
-fn an_address_that_another_host_has_is_declined() {
+fn an_address_in_use_by_another_host_is_declined() {
     let mut rig = Rig::new();
     rig.feed(Event::Up);
     rig.answer(MessageType::Offer, |_| {})
@@ -363,7 +363,7 @@ fn an_address_that_another_host_has_is_declined() {
 }
 
 #[test]
-fn two_that_probe_the_same_address_both_leave_it() {
+fn two_clients_probing_the_same_address_both_decline_it() {
     let mut rig = Rig::new();
     rig.feed(Event::Up);
     rig.answer(MessageType::Offer, |_| {})
@@ -381,7 +381,7 @@ fn two_that_probe_the_same_address_both_leave_it() {
 }
 
 #[test]
-fn a_link_that_comes_back_asks_for_its_address_again() {
+fn a_link_that_comes_up_requests_its_previous_address() {
     let mut rig = Rig::bound();
     rig.feed(Event::Down);
     assert_eq!(
@@ -417,7 +417,7 @@ fn a_link_that_comes_back_asks_for_its_address_again() {
 }
 
 #[test]
-fn what_is_remembered_is_asked_for_first() {
+fn the_remembered_address_is_requested_first() {
     let mut rig = Rig::new();
     rig.feed(Event::Remember(OWN));
     rig.feed(Event::Up);
@@ -429,7 +429,7 @@ fn what_is_remembered_is_asked_for_first() {
 }
 
 #[test]
-fn an_address_is_given_back_by_command_and_when_switched_off() {
+fn the_address_is_released_by_command_and_when_disabled() {
     for (event, after) in [
         (Event::Release, Status::Searching),
         (Event::Stop, Status::Stopped),
@@ -449,7 +449,7 @@ fn an_address_is_given_back_by_command_and_when_switched_off() {
 }
 
 #[test]
-fn answers_of_others_change_nothing() {
+fn replies_to_other_transactions_are_ignored() {
     let mut rig = Rig::new();
     rig.feed(Event::Up);
     type Edit = fn(&mut Message);
@@ -499,7 +499,7 @@ fn answers_of_others_change_nothing() {
 }
 
 #[test]
-fn another_link_address_is_another_client() {
+fn another_mac_address_is_another_client() {
     let mut rig = Rig::bound();
     let mut config = rig.client.config().clone();
     config.options.clear();
@@ -515,7 +515,7 @@ fn another_link_address_is_another_client() {
 }
 
 #[test]
-fn packets_bear_their_code_point_and_ask_for_broadcast_as_configured() {
+fn packets_have_the_configured_dscp_and_broadcast_flag() {
     for (broadcast, while_unbound, then) in [
         (Broadcast::Always, true, true),
         (Broadcast::Never, false, false),
@@ -545,7 +545,7 @@ fn packets_bear_their_code_point_and_ask_for_broadcast_as_configured() {
 
 /// A line that loses, repeats and reorders messages, with a server at its end.
 #[test]
-fn it_gets_its_address_over_a_line_that_loses_repeats_and_reorders() {
+fn a_client_gets_an_address_on_a_lossy_duplicating_reordering_line() {
     for seed in 0..200 {
         let mut rng = Rng::seeded(seed);
         let mut rig = Rig::new();

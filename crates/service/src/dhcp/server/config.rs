@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn client_ids_are_written_as_they_are_read() {
+    fn client_ids_round_trip_through_text() {
         let mac = client_id("1:2:0:c:ab:0:9").expect("an id");
         assert_eq!(*mac, [1, 2, 0, 12, 0xab, 0, 9]);
         assert_eq!(client_id_text(&mac), "1:2:0:c:ab:0:9");

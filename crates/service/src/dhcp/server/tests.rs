@@ -200,7 +200,7 @@ fn kinds(options: &Options) -> Vec<u8> {
 }
 
 #[test]
-fn a_client_is_offered_an_address_takes_it_holds_it_and_loses_it() {
+fn a_client_is_offered_an_address_binds_it_renews_it_and_loses_it() {
     let mut rig = Rig::new(config());
     let (offer, to) = { rig.say(message(1, MessageType::Discover)) }.expect("an offer");
     let first = Ipv4Addr::new(10, 0, 0, 12);
@@ -239,7 +239,7 @@ fn a_client_is_offered_an_address_takes_it_holds_it_and_loses_it() {
 }
 
 #[test]
-fn an_offer_that_nobody_takes_ends_and_an_empty_pool_gives_nothing() {
+fn an_offer_without_request_expires_and_an_empty_pool_offers_nothing() {
     let mut rig = Rig::new(config());
     for number in 1..=3 {
         assert!(rig.say(message(number, MessageType::Discover)).is_some());
@@ -251,7 +251,7 @@ fn an_offer_that_nobody_takes_ends_and_an_empty_pool_gives_nothing() {
 }
 
 #[test]
-fn who_asks_for_a_foreign_address_is_refused_as_far_as_the_server_is_authoritative() {
+fn a_request_for_a_foreign_address_is_refused_by_an_authoritative_server() {
     let foreign = Ipv4Addr::new(192, 168, 1, 5);
     let mut rig = Rig::new(config());
     let (nak, to) = rig.say(reboot(1, foreign)).expect("a refusal");
@@ -285,7 +285,7 @@ fn who_asks_for_a_foreign_address_is_refused_as_far_as_the_server_is_authoritati
 }
 
 #[test]
-fn a_static_lease_waits_is_given_to_its_client_and_to_nobody_else() {
+fn a_static_lease_is_assigned_to_its_client_only() {
     let mut rig = Rig::new(config());
     rig.event(Event::Static(3, Some(static_lease(9, [10, 0, 0, 12]))));
     assert_eq!(rig.states(), ["waiting"]);
@@ -314,7 +314,7 @@ fn a_static_lease_waits_is_given_to_its_client_and_to_nobody_else() {
 }
 
 #[test]
-fn a_client_id_and_a_circuit_name_a_static_lease() {
+fn a_static_lease_matches_client_id_or_circuit_id() {
     let mut rig = Rig::new(config());
     let by_id = Static {
         client_id: client_id("ff:1:2"),
@@ -353,7 +353,7 @@ fn a_client_id_and_a_circuit_name_a_static_lease() {
 }
 
 #[test]
-fn a_dynamic_lease_that_is_made_static_goes_on() {
+fn a_dynamic_lease_stays_bound_when_made_static() {
     let mut rig = Rig::new(config());
     let address = rig.lease(1).expect("an address");
     rig.event(Event::Static(3, Some(static_lease(1, address.octets()))));
@@ -370,7 +370,7 @@ fn a_dynamic_lease_that_is_made_static_goes_on() {
 }
 
 #[test]
-fn an_address_that_somebody_has_is_not_offered() {
+fn an_address_in_use_on_the_link_is_not_offered() {
     let config = Config {
         conflict_detection: true,
         ..config()
@@ -396,7 +396,7 @@ fn an_address_that_somebody_has_is_not_offered() {
 }
 
 #[test]
-fn a_client_that_is_not_there_loses_its_lease_when_it_is_looked_for() {
+fn a_client_without_answer_loses_its_lease_on_check_status() {
     let mut rig = Rig::new(config());
     let address = rig.lease(1).expect("an address");
     let id = rig.servers.lease_at(address).expect("a lease").id;
@@ -412,7 +412,7 @@ fn a_client_that_is_not_there_loses_its_lease_when_it_is_looked_for() {
 }
 
 #[test]
-fn a_declined_address_is_left_alone_for_a_lease_s_time() {
+fn a_declined_address_is_not_assigned_for_one_lease_time() {
     let mut rig = Rig::new(config());
     let address = rig.lease(1).expect("an address");
     let mut decline = message(1, MessageType::Decline);
@@ -429,7 +429,7 @@ fn a_declined_address_is_left_alone_for_a_lease_s_time() {
 }
 
 #[test]
-fn options_come_from_lease_matcher_server_and_network_in_this_order() {
+fn options_are_taken_from_lease_matcher_server_and_network_in_order() {
     let option = |code: u8, text: &str, force| OptionValue {
         code,
         value: vec![Part::Bytes(text.into())],
@@ -480,7 +480,7 @@ fn options_come_from_lease_matcher_server_and_network_in_this_order() {
 }
 
 #[test]
-fn starvation_is_bounded_by_the_limit_of_a_hardware_address() {
+fn client_mac_limit_bounds_pool_starvation() {
     let mut rig = Rig::new(Config {
         mac_limit: Some(1),
         ..config()
@@ -496,7 +496,7 @@ fn starvation_is_bounded_by_the_limit_of_a_hardware_address() {
 }
 
 #[test]
-fn clients_of_bootp_have_their_static_address_for_ever() {
+fn bootp_clients_get_their_static_address_without_expiry() {
     let mut rig = Rig::new(config());
     rig.event(Event::Static(3, Some(static_lease(1, [10, 0, 0, 50]))));
     let mut request = message(1, MessageType::Discover);
@@ -511,7 +511,7 @@ fn clients_of_bootp_have_their_static_address_for_ever() {
 }
 
 #[test]
-fn leases_that_were_kept_are_there_again() {
+fn stored_leases_are_restored() {
     let mut rig = Rig::new(config());
     rig.event(Event::Static(3, Some(static_lease(9, [10, 0, 0, 50]))));
     let addresses = [rig.lease(1), rig.lease(9)];
@@ -547,7 +547,7 @@ fn leases_that_were_kept_are_there_again() {
 
 /// Clients know only received messages; the line loses, duplicates and reorders them.
 #[test]
-fn no_address_is_ever_two_clients_whatever_the_line_does() {
+fn no_address_is_assigned_to_two_clients_on_a_lossy_line() {
     for seed in 0..60 {
         let mut rng = Rng::seeded(seed);
         let mut rig = Rig::new(Config {
@@ -607,7 +607,7 @@ fn no_address_is_ever_two_clients_whatever_the_line_does() {
 }
 
 #[test]
-fn ten_thousand_clients_cost_as_much_each_as_ten() {
+fn cost_per_client_is_constant_up_to_ten_thousand_clients() {
     let mut rig = Rig::new(config());
     let range = [([10, 1, 0, 0].into(), [10, 1, 255, 255].into())];
     rig.pools.set("lan", &range, None);

@@ -138,7 +138,7 @@ impl Rig {
 }
 
 #[test]
-fn a_prefix_is_got_by_four_messages() {
+fn a_prefix_is_acquired_by_four_messages() {
     let mut rig = Rig::new(|config| config.hint = Some((Ipv6Addr::UNSPECIFIED, 60)));
     assert_eq!(rig.last().kind, Kind::Solicit);
     let asked = rig
@@ -183,7 +183,7 @@ fn a_prefix_is_got_by_four_messages() {
 }
 
 #[test]
-fn two_messages_do_if_both_agree() {
+fn rapid_commit_takes_two_messages_if_both_agree() {
     let mut rig = Rig::new(|config| config.rapid_commit = true);
     assert!(rig.last().options.contains(code::RAPID_COMMIT));
     assert_eq!(
@@ -198,7 +198,7 @@ fn two_messages_do_if_both_agree() {
 }
 
 #[test]
-fn a_prefix_alone_will_do_only_if_that_is_said() {
+fn a_prefix_without_address_is_accepted_only_if_configured() {
     for (will_do, taken) in [(false, Err(Fault::Unusable)), (true, Ok(()))] {
         let mut rig = Rig::new(|config| {
             config.addresses = Some(7);
@@ -211,7 +211,7 @@ fn a_prefix_alone_will_do_only_if_that_is_said() {
 }
 
 #[test]
-fn it_is_renewed_rebound_and_ends() {
+fn a_binding_is_renewed_then_rebound_then_expires() {
     let mut rig = Rig::bound();
     rig.advance(498);
     assert!(rig.sent.is_empty());
@@ -242,7 +242,7 @@ fn it_is_renewed_rebound_and_ends() {
 }
 
 #[test]
-fn what_a_server_takes_back_is_lost_and_what_it_does_not_speak_of_stays() {
+fn prefixes_with_lifetime_zero_are_lost_and_unmentioned_ones_stay() {
     let mut rig = Rig::bound();
     rig.feed(Event::Renew);
     rig.answer(Kind::Reply, &[], |_| {})
@@ -268,7 +268,7 @@ fn what_a_server_takes_back_is_lost_and_what_it_does_not_speak_of_stays() {
 }
 
 #[test]
-fn a_prefix_outlives_a_pulled_link_and_is_looked_at_again() {
+fn a_prefix_survives_a_link_loss_and_is_confirmed_again() {
     let mut rig = Rig::bound();
     rig.feed(Event::Down);
     assert!(rig.lost.is_empty() && rig.client.binding().is_some());
@@ -295,7 +295,7 @@ fn a_prefix_outlives_a_pulled_link_and_is_looked_at_again() {
 }
 
 #[test]
-fn what_was_got_before_a_restart_is_confirmed_or_asked_for_as_a_wish() {
+fn a_stored_binding_is_confirmed_or_requested_as_a_hint_after_a_restart() {
     // RFC 8415, 18.2.12 and 18.2.1.
     let got = Rig::bound().got[0].got.clone();
     let mut rig = Rig::new(|_| {});
@@ -330,7 +330,7 @@ fn what_was_got_before_a_restart_is_confirmed_or_asked_for_as_a_wish() {
 }
 
 #[test]
-fn it_is_given_back_by_command_and_when_switched_off() {
+fn a_binding_is_released_by_command_and_when_disabled() {
     for (event, after) in [(Event::Release, 2), (Event::Stop, 1)] {
         let mut rig = Rig::bound();
         rig.feed(event);
@@ -346,7 +346,7 @@ fn it_is_given_back_by_command_and_when_switched_off() {
 }
 
 #[test]
-fn information_alone_is_asked_for_again_when_it_is_old() {
+fn stateless_information_is_refreshed_after_its_lifetime() {
     let mut rig = Rig::new(|config| config.prefixes = None);
     assert_eq!(rig.last().kind, Kind::Information);
     rig.answer(Kind::Reply, &[], |options| {
@@ -361,7 +361,7 @@ fn information_alone_is_asked_for_again_when_it_is_old() {
 }
 
 #[test]
-fn a_refusal_is_told_and_asked_again_later() {
+fn a_refusal_is_reported_and_the_request_repeated_later() {
     let mut rig = Rig::new(|_| {});
     rig.answer(Kind::Advertise, &[prefix()], |options| {
         options.add(code::PREFERENCE, [255])
@@ -383,7 +383,7 @@ fn a_refusal_is_told_and_asked_again_later() {
 }
 
 #[test]
-fn a_server_that_says_nothing_more_is_given_up() {
+fn a_server_that_falls_silent_is_abandoned() {
     let mut rig = Rig::new(|_| {});
     rig.answer(Kind::Advertise, &[prefix()], |options| {
         options.add(code::PREFERENCE, [255])
@@ -399,7 +399,7 @@ fn a_server_that_says_nothing_more_is_given_up() {
 }
 
 #[test]
-fn answers_of_others_change_nothing() {
+fn replies_to_other_transactions_are_ignored() {
     let mut rig = Rig::new(|_| {});
     let good = |rig: &Rig| {
         let mut message = Message::new(Kind::Advertise, rig.last().xid);
@@ -440,14 +440,14 @@ fn answers_of_others_change_nothing() {
 }
 
 #[test]
-fn waits_double_up_to_the_longest() {
+fn retransmission_times_double_up_to_the_maximum() {
     let mut rig = Rig::new(|_| {});
     rig.advance(20_000);
     assert!((14..=20).contains(&rig.sent.len()), "{}", rig.sent.len());
 }
 
 #[test]
-fn it_gets_its_prefix_over_a_line_that_loses_and_repeats() {
+fn a_client_gets_a_prefix_on_a_lossy_duplicating_line() {
     for seed in 0..100 {
         let mut rng = Rng::seeded(seed);
         let mut rig = Rig::new(|_| {});

@@ -5,7 +5,7 @@ use machine::Rng;
 use super::*;
 
 #[test]
-fn every_client_gets_one_right_answer_whatever_the_line_does() {
+fn every_client_gets_one_correct_answer_on_a_lossy_line() {
     for seed in 0..30 {
         let mut rng = Rng::seeded(seed);
         let mut bench = Bench::new(&[1, 2]);

@@ -20,7 +20,7 @@ fn owner(message: &[u8]) -> String {
 }
 
 #[test]
-fn answers_and_the_cache_spell_a_name_as_its_client_did() {
+fn answers_have_the_name_in_the_clients_spelling() {
     let mut bench = Bench::new(&[1]);
     let asked = question_for(1, &["WwW", "Example"]);
     bench.event(Event::Asked {
@@ -58,7 +58,7 @@ fn answers_and_the_cache_spell_a_name_as_its_client_did() {
 }
 
 #[test]
-fn the_zone_that_says_that_there_is_nothing_is_spelled_as_the_question() {
+fn negative_answers_have_the_zone_in_the_clients_spelling() {
     let mut bench = Bench::new(&[1]);
     assert!(bench.ask(1, "a.example", RecordType::A).is_none());
     let sent = bench.sent().pop().expect("a question was sent");

@@ -95,7 +95,7 @@ fn an_error_has_the_precedence_of_internetwork_control() {
 }
 
 #[test]
-fn fragmentation_needed_tells_the_mtu() {
+fn fragmentation_needed_carries_the_mtu() {
     // RFC 1191, 4.
     let offender = packet(udp(), &[], &[0; 8]);
     let needed = Error::FragmentationNeeded { mtu: 1_400 };
@@ -111,7 +111,7 @@ fn fragmentation_needed_tells_the_mtu() {
 }
 
 #[test]
-fn a_parameter_problem_points() {
+fn a_parameter_problem_has_a_pointer() {
     let offender = packet(udp(), &[], &[0; 8]);
     let problem = Error::ParameterProblem { pointer: 21 };
 
@@ -124,7 +124,7 @@ fn a_parameter_problem_points() {
 }
 
 #[test]
-fn no_error_is_owed_about_errors() {
+fn no_error_is_sent_about_errors() {
     // RFC 1812, 4.3.2.7.
     let quoted = packet(udp(), &[], &[0; 8]);
     let bytes = error(&to_one(&quoted), UNREACHABLE, HOST, 0).unwrap();
@@ -138,7 +138,7 @@ fn no_error_is_owed_about_errors() {
 }
 
 #[test]
-fn an_error_is_owed_about_the_first_fragment_only() {
+fn errors_are_sent_about_first_fragments_only() {
     let piece = |offset| Repr {
         fragment: Fragment::piece(offset, true),
         ..udp()
@@ -150,7 +150,7 @@ fn an_error_is_owed_about_the_first_fragment_only() {
 }
 
 #[test]
-fn no_error_is_owed_about_what_was_sent_to_many() {
+fn no_error_is_sent_about_broadcast_and_multicast() {
     let unicast = packet(udp(), &[], &[0; 8]);
     let in_broadcast_frame = Offender {
         packet: &unicast,
@@ -165,7 +165,7 @@ fn no_error_is_owed_about_what_was_sent_to_many() {
 }
 
 #[test]
-fn no_error_is_owed_to_what_is_not_one_station() {
+fn no_error_is_sent_to_non_unicast_sources() {
     for src in [
         "0.0.0.0",
         "0.1.2.3",
@@ -182,7 +182,7 @@ fn no_error_is_owed_to_what_is_not_one_station() {
 }
 
 #[test]
-fn an_echo_comes_back_with_its_data_from_where_it_was_sent_to() {
+fn an_echo_reply_has_the_requests_data_and_destination_as_source() {
     // RFC 1122, 3.2.2.6.
     let data: Vec<u8> = (0..=255).collect();
     let mut request = icmp_packet(&echo(&data), OWN);
@@ -204,7 +204,7 @@ fn an_echo_comes_back_with_its_data_from_where_it_was_sent_to() {
 }
 
 #[test]
-fn what_is_no_whole_intact_echo_request_to_one_gets_no_reply() {
+fn truncated_damaged_and_broadcast_echo_requests_get_no_reply() {
     let good = icmp_packet(&echo(&[1, 2]), OWN);
     let mut corrupt = good.clone();
     *corrupt.last_mut().unwrap() ^= 1;
@@ -237,7 +237,7 @@ fn what_is_no_whole_intact_echo_request_to_one_gets_no_reply() {
 }
 
 #[test]
-fn a_recorded_route_comes_back_with_our_address_in_it() {
+fn a_record_route_reply_contains_the_local_address() {
     // RFC 1122, 3.2.2.6: "this option SHOULD be updated to include the current host".
     let mut payload = Vec::new();
     echo(&[]).emit(&mut payload);
@@ -274,7 +274,7 @@ fn a_redirect_names_the_gateway_for_the_host() {
 }
 
 #[test]
-fn no_redirect_is_owed_where_it_does_not_help() {
+fn redirects_are_sent_only_where_they_help() {
     let plain = packet(udp(), &[], &[0; 8]);
     let routed = packet(udp(), &[131, 7, 4, 0, 0, 0, 0], &[0; 8]);
     let gateway = Ipv4Addr::new(10, 0, 0, 254);
@@ -302,7 +302,7 @@ fn no_redirect_is_owed_where_it_does_not_help() {
 }
 
 #[test]
-fn the_source_is_by_destination_policy_and_what_there_is() {
+fn the_source_address_follows_destination_policy_and_availability() {
     // RFC 1812, 4.3.2.4.
     let [a, b, c, d] = [1, 2, 3, 4].map(|n| Some(Ipv4Addr::new(10, 0, 0, n)));
     let all = Sources {
@@ -329,7 +329,7 @@ fn the_source_is_by_destination_policy_and_what_there_is() {
 }
 
 #[test]
-fn noise_never_panics_and_what_comes_out_is_well_formed() {
+fn random_packets_never_panic_and_output_is_well_formed() {
     let seeds = [
         packet(udp(), &[131, 7, 4, 0, 0, 0, 0], &[0; 40]),
         icmp_packet(&echo(&[3; 30]), OWN),

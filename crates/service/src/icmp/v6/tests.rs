@@ -84,7 +84,7 @@ fn an_error_has_at_most_1280_bytes() {
 }
 
 #[test]
-fn no_error_is_owed_about_errors_and_redirects() {
+fn no_error_is_sent_about_errors_and_redirects() {
     // RFC 4443, 2.4 (e.1) and (e.2).
     let about = Message::TimeExceeded {
         code: 0,
@@ -117,7 +117,7 @@ fn no_error_is_owed_about_errors_and_redirects() {
 }
 
 #[test]
-fn of_packets_to_groups_only_their_size_and_unknown_options_are_reported() {
+fn multicast_packets_cause_only_size_and_option_errors() {
     // RFC 4443, 2.4 (e.3).
     let dst = Ipv6Addr::new(0xff0e, 0, 0, 0, 0, 0, 0, 9);
     let offender = packet(Repr { dst, ..udp() }, &[0; 8]);
@@ -139,7 +139,7 @@ fn of_packets_to_groups_only_their_size_and_unknown_options_are_reported() {
 }
 
 #[test]
-fn no_error_is_owed_to_what_is_not_one_station() {
+fn no_error_is_sent_to_non_unicast_sources() {
     // RFC 4443, 2.4 (e.6).
     for src in [Ipv6Addr::UNSPECIFIED, ALL_NODES, Ipv6Addr::LOCALHOST] {
         let offender = packet(Repr { src, ..udp() }, &[0; 8]);
@@ -153,7 +153,7 @@ fn no_error_is_owed_to_what_is_not_one_station() {
 }
 
 #[test]
-fn an_echo_comes_back_from_where_it_was_sent_to() {
+fn an_echo_reply_has_the_requests_destination_as_source() {
     // RFC 4443, 4.2.
     let data = [9; 33];
     let mut request = icmp_packet(&echo(&data), HOST, OWN);
@@ -175,7 +175,7 @@ fn an_echo_comes_back_from_where_it_was_sent_to() {
 }
 
 #[test]
-fn an_echo_to_several_comes_back_from_our_address() {
+fn a_multicast_echo_is_answered_from_the_local_address() {
     // Multicast, and the subnet-router anycast address (RFC 4443, 2.2).
     let routers = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0);
     for to in [ALL_NODES, routers] {
@@ -188,7 +188,7 @@ fn an_echo_to_several_comes_back_from_our_address() {
 }
 
 #[test]
-fn what_is_no_whole_intact_echo_request_gets_no_reply() {
+fn truncated_and_damaged_echo_requests_get_no_reply() {
     let mut corrupt = icmp_packet(&echo(&[1, 2]), HOST, OWN);
     *corrupt.last_mut().unwrap() ^= 1;
     let reply = Message::EchoReply {
@@ -269,7 +269,7 @@ fn a_redirect_names_the_better_hop_and_quotes_within_1280_bytes() {
 }
 
 #[test]
-fn no_redirect_is_owed_where_it_does_not_help() {
+fn redirects_are_sent_only_where_they_help() {
     let plain = packet(udp(), &[0; 8]);
     let routing = [Protocol::UDP.0, 0, 0, 0, 0, 0, 0, 0];
     let routed = packet(Repr::new(Protocol::ROUTING, HOST, FAR), &routing);
@@ -297,7 +297,7 @@ fn no_redirect_is_owed_where_it_does_not_help() {
 }
 
 #[test]
-fn the_source_is_the_destination_or_the_best_by_scope_and_match() {
+fn the_source_is_the_destination_or_the_best_by_scope_and_prefix() {
     let other = Ipv6Addr::new(0x2001, 0xdb8, 7, 0, 0, 0, 0, 1);
     let own = [LOCAL, other, OWN];
     let local_host = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0x77);
@@ -310,7 +310,7 @@ fn the_source_is_the_destination_or_the_best_by_scope_and_match() {
 }
 
 #[test]
-fn noise_never_panics_and_what_comes_out_is_well_formed() {
+fn random_packets_never_panic_and_output_is_well_formed() {
     let mut extended = vec![Protocol::ICMPV6.0, 0, 1, 4, 0, 0, 0, 0];
     extended.extend_from_slice(&icmp_packet(&echo(&[3; 30]), HOST, OWN)[HEADER_LEN..]);
     let seeds = [

@@ -9,7 +9,7 @@ use crate::lacp::{Action, Config, Event, Lacp, Mux, Receive, Selected};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn where_nobody_speaks_one_port_carries_frames_alone() {
+fn without_a_partner_one_port_carries_all_frames() {
     let mut net = Net::of(1, |_, _| ());
     for port in 1..=2 {
         net.feed(0, Event::Port(port));
@@ -29,7 +29,7 @@ fn where_nobody_speaks_one_port_carries_frames_alone() {
 }
 
 #[test]
-fn who_speaks_is_preferred_to_who_does_not() {
+fn ports_with_a_partner_are_preferred() {
     let mut net = Net::of(2, |_, _| ());
     net.feed(0, Event::Port(1));
     net.feed(0, Event::Link(1, UP));
@@ -41,7 +41,7 @@ fn who_speaks_is_preferred_to_who_does_not() {
 }
 
 #[test]
-fn a_bond_that_hears_itself_carries_nothing_there() {
+fn a_port_that_receives_its_own_lacpdus_carries_nothing() {
     let mut net = Net::of(2, |_, _| ());
     net.join((0, 1), (0, 2));
     net.join((0, 3), (1, 1));
@@ -53,7 +53,7 @@ fn a_bond_that_hears_itself_carries_nothing_there() {
 }
 
 #[test]
-fn a_partner_that_takes_this_bond_for_another_gets_no_frames() {
+fn a_partner_with_wrong_partner_information_gets_no_frames() {
     let mut lacp = Lacp::new(Config::new(system(0)));
     let (mut out, mut now) = (Vec::new(), Instant::from_secs(1));
     lacp.handle(Event::Port(1), now, &mut out);
@@ -91,7 +91,7 @@ fn a_partner_that_takes_this_bond_for_another_gets_no_frames() {
 }
 
 #[test]
-fn no_port_sends_more_than_three_times_in_a_second() {
+fn a_port_sends_at_most_three_lacpdus_per_second() {
     let mut lacp = Lacp::new(Config::new(system(0)));
     let (mut out, mut now) = (Vec::new(), Instant::from_secs(1));
     lacp.handle(Event::Port(1), now, &mut out);
@@ -150,7 +150,7 @@ fn markers_are_answered_and_answers_are_limited() {
 }
 
 #[test]
-fn garbage_changes_nothing_but_a_counter() {
+fn malformed_frames_only_increment_a_counter() {
     let mut net = Net::of(2, |_, _| ());
     net.join((0, 1), (1, 1));
     net.run(SECOND * 5);

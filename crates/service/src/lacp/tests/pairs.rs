@@ -17,7 +17,7 @@ fn pair(cables: u16) -> Net {
 }
 
 #[test]
-fn two_bonds_use_all_cables_once_both_have_waited_for_more() {
+fn two_bonds_aggregate_all_links_after_the_wait_time() {
     let mut net = pair(3);
     net.run(SECOND);
     assert_eq!(net.carries(0), [] as [u16; 0], "others may still come");
@@ -34,7 +34,7 @@ fn two_bonds_use_all_cables_once_both_have_waited_for_more() {
 }
 
 #[test]
-fn bonds_agree_through_loss_copies_and_reordering() {
+fn bonds_converge_with_loss_duplication_and_reordering() {
     for seed in 0..300 {
         let mut net = Net::new(
             vec![
@@ -64,7 +64,7 @@ fn bonds_agree_through_loss_copies_and_reordering() {
 }
 
 #[test]
-fn a_pulled_cable_is_out_at_once_and_a_dead_one_after_three_periods() {
+fn a_link_loss_removes_a_port_at_once_and_silence_after_three_periods() {
     for (fast, silent) in [(true, 3), (false, 90)] {
         let mut net = Net::of(2, |_, config| config.fast = fast);
         net.join((0, 1), (1, 1));
@@ -85,7 +85,7 @@ fn a_pulled_cable_is_out_at_once_and_a_dead_one_after_three_periods() {
 }
 
 #[test]
-fn short_and_long_time_outs_say_how_often_the_partner_speaks() {
+fn the_lacp_rate_sets_the_partners_interval() {
     for (fast, most) in [(true, 2 * 70), (false, 2 * 8)] {
         let mut net = Net::of(2, |_, config| config.fast = fast);
         net.join((0, 1), (1, 1));
@@ -101,7 +101,7 @@ fn short_and_long_time_outs_say_how_often_the_partner_speaks() {
 }
 
 #[test]
-fn two_passive_bonds_are_silent_and_one_active_one_is_enough() {
+fn two_passive_bonds_stay_silent_and_one_active_end_suffices() {
     let mut net = Net::of(2, |_, config| config.active = false);
     net.join((0, 1), (1, 1));
     net.run(SECOND * 100);
@@ -115,7 +115,7 @@ fn two_passive_bonds_are_silent_and_one_active_one_is_enough() {
 }
 
 #[test]
-fn another_partner_waits_until_the_first_is_gone() {
+fn ports_of_a_second_partner_stay_inactive_until_the_first_is_gone() {
     let mut net = Net::of(3, |_, _| ());
     net.join((0, 1), (1, 1));
     net.join((0, 2), (1, 2));
@@ -136,7 +136,7 @@ fn another_partner_waits_until_the_first_is_gone() {
 }
 
 #[test]
-fn links_that_are_not_alike_are_not_one() {
+fn links_of_different_speed_are_not_aggregated() {
     let mut net = pair(2);
     net.run(SECOND * 5);
     let slower = Link {
@@ -163,7 +163,7 @@ fn links_that_are_not_alike_are_not_one() {
 }
 
 #[test]
-fn a_half_duplex_link_is_alone() {
+fn a_half_duplex_link_is_not_aggregated() {
     let mut net = pair(2);
     let half = Link {
         full_duplex: false,

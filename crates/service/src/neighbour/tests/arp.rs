@@ -23,7 +23,7 @@ fn resolved(address: Ipv4Addr, mac: Mac) -> Action<Ipv4Addr, u32> {
 }
 
 #[test]
-fn an_unknown_neighbour_is_asked_for_by_broadcast_from_our_address_in_its_network() {
+fn an_unknown_neighbour_is_requested_by_broadcast_from_the_local_address_of_its_network() {
     let mut fixture = fixture();
 
     let sent = sent(&fixture.resolve(PEER, 1));
@@ -38,7 +38,7 @@ fn an_unknown_neighbour_is_asked_for_by_broadcast_from_our_address_in_its_networ
 }
 
 #[test]
-fn the_source_of_a_question_is_of_the_longest_network_that_holds_the_target() {
+fn the_source_of_a_request_is_in_the_most_specific_network_of_the_target() {
     let mut fixture = fixture();
     let narrow = Ipv4Addr::new(10, 0, 0, 129);
     fixture.own(narrow, 25, DuplicateDetection::Skip);
@@ -51,7 +51,7 @@ fn the_source_of_a_question_is_of_the_longest_network_that_holds_the_target() {
 }
 
 #[test]
-fn an_interface_without_an_address_asks_with_the_fallback() {
+fn an_interface_without_address_uses_the_fallback_source() {
     let mut fixture = Fixture::<Arp>::new(config(), OWN, 24);
     fixture.on(Event::AddressRemoved { address: OWN });
     let router = Ipv4Addr::new(192, 0, 2, 1);
@@ -63,7 +63,7 @@ fn an_interface_without_an_address_asks_with_the_fallback() {
 }
 
 #[test]
-fn the_answer_sends_what_waits_in_its_order() {
+fn a_reply_releases_queued_packets_in_order() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
     fixture.resolve(PEER, 2);
@@ -78,7 +78,7 @@ fn the_answer_sends_what_waits_in_its_order() {
 }
 
 #[test]
-fn a_question_is_repeated_each_second_and_given_up_after_three() {
+fn a_request_is_repeated_every_second_and_fails_after_three() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
 
@@ -96,7 +96,7 @@ fn a_question_is_repeated_each_second_and_given_up_after_three() {
 }
 
 #[test]
-fn more_packets_do_not_mean_more_questions() {
+fn more_queued_packets_cause_no_more_requests() {
     // RFC 1122, 2.3.2.1: no more than one request per second and destination.
     let mut fixture = fixture();
     let out: Vec<_> = (0..100).flat_map(|n| fixture.resolve(PEER, n)).collect();
@@ -112,7 +112,7 @@ fn more_packets_do_not_mean_more_questions() {
 }
 
 #[test]
-fn a_failed_neighbour_is_asked_again_for_the_next_packet_and_forgotten_without() {
+fn a_failed_neighbour_is_requested_again_by_the_next_packet_or_removed() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
     fixture.pass(Duration::from_secs(3));
@@ -125,7 +125,7 @@ fn a_failed_neighbour_is_asked_again_for_the_next_packet_and_forgotten_without()
 }
 
 #[test]
-fn a_request_for_us_is_answered_to_the_asker_and_teaches_his_address() {
+fn a_request_for_a_local_address_is_answered_and_its_sender_learned() {
     // RFC 826: the pair is merged, then the reply is sent.
     let mut fixture = fixture();
 
@@ -140,7 +140,7 @@ fn a_request_for_us_is_answered_to_the_asker_and_teaches_his_address() {
 }
 
 #[test]
-fn a_probe_for_our_address_is_answered_and_teaches_nothing() {
+fn a_probe_for_a_local_address_is_answered_and_not_learned() {
     // RFC 5227, 2.1.1 and 2.4.
     let mut fixture = fixture();
 
@@ -151,7 +151,7 @@ fn a_probe_for_our_address_is_answered_and_teaches_nothing() {
 }
 
 #[test]
-fn a_sender_outside_of_our_networks_gets_an_answer_but_no_entry() {
+fn a_sender_outside_of_local_networks_gets_a_reply_but_no_entry() {
     let mut fixture = fixture();
     let stranger = Ipv4Addr::new(172, 16, 0, 9);
     let broadcast = Ipv4Addr::new(10, 0, 0, 255);
@@ -166,7 +166,7 @@ fn a_sender_outside_of_our_networks_gets_an_answer_but_no_entry() {
 }
 
 #[test]
-fn a_reply_that_nobody_asked_for_makes_no_entry() {
+fn an_unsolicited_reply_creates_no_entry() {
     let mut fixture = fixture();
 
     fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
@@ -176,7 +176,7 @@ fn a_reply_that_nobody_asked_for_makes_no_entry() {
 }
 
 #[test]
-fn an_announcement_moves_a_known_neighbour() {
+fn a_gratuitous_announcement_updates_a_known_neighbour() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
     fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
@@ -188,7 +188,7 @@ fn an_announcement_moves_a_known_neighbour() {
 }
 
 #[test]
-fn of_two_answers_within_a_second_the_first_wins() {
+fn of_two_replies_within_a_second_the_first_wins() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
     fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
@@ -202,7 +202,7 @@ fn of_two_answers_within_a_second_the_first_wins() {
 }
 
 #[test]
-fn an_answer_with_a_group_address_is_not_believed() {
+fn a_reply_with_a_group_mac_is_ignored() {
     // RFC 1812, 3.3.2.
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
@@ -215,7 +215,7 @@ fn an_answer_with_a_group_address_is_not_believed() {
 }
 
 #[test]
-fn our_own_frames_that_come_back_are_counted_and_ignored() {
+fn looped_back_frames_are_counted_and_ignored() {
     let mut fixture = fixture();
 
     assert_eq!(fixture.hear(&request((OWN_MAC, OWN), OWN), OWN_MAC), []);
@@ -224,7 +224,7 @@ fn our_own_frames_that_come_back_are_counted_and_ignored() {
 }
 
 #[test]
-fn another_station_with_our_address_is_reported_and_answered_once_in_ten_seconds() {
+fn an_address_conflict_is_reported_and_defended_once_in_ten_seconds() {
     // RFC 5227, 2.4 (c).
     let mut fixture = fixture();
     let announcement = request((THIRD_MAC, OWN), OWN);
@@ -265,7 +265,7 @@ fn a_new_address_is_announced_twice_two_seconds_apart() {
 }
 
 #[test]
-fn an_address_under_detection_is_probed_three_times_and_then_ours() {
+fn a_new_address_is_probed_three_times_before_use() {
     // RFC 5227, 2.1.1.
     let mut fixture = fixture();
     let address = Ipv4Addr::new(10, 0, 0, 9);
@@ -287,7 +287,7 @@ fn an_address_under_detection_is_probed_three_times_and_then_ours() {
 }
 
 #[test]
-fn an_address_that_somebody_probes_at_the_same_time_is_not_ours() {
+fn a_simultaneous_probe_of_the_same_address_is_a_conflict() {
     let mut fixture = fixture();
     let address = Ipv4Addr::new(10, 0, 0, 9);
     fixture.own(address, 24, DuplicateDetection::Run);
@@ -310,7 +310,7 @@ fn an_address_that_somebody_probes_at_the_same_time_is_not_ours() {
 }
 
 #[test]
-fn questions_for_others_go_to_the_owner_with_what_the_mode_allows() {
+fn requests_for_other_hosts_reach_the_owner_as_the_arp_mode_allows() {
     for (mode, proxy) in [
         (Mode::Enabled, Proxy::None),
         (Mode::ProxyArp, Proxy::OtherLinks),
@@ -332,7 +332,7 @@ fn questions_for_others_go_to_the_owner_with_what_the_mode_allows() {
 }
 
 #[test]
-fn a_probe_is_never_answered_for_others() {
+fn a_probe_is_never_answered_by_proxy() {
     let mut fixture = fixture_with(Config {
         mode: Mode::LocalProxyArp,
         ..config()
@@ -344,7 +344,7 @@ fn a_probe_is_never_answered_for_others() {
 }
 
 #[test]
-fn reply_only_answers_and_neither_asks_nor_learns() {
+fn reply_only_answers_and_neither_requests_nor_learns() {
     let mut fixture = fixture_with(Config {
         mode: Mode::ReplyOnly,
         ..config()
@@ -377,7 +377,7 @@ fn reply_only_answers_and_neither_asks_nor_learns() {
 }
 
 #[test]
-fn disabled_neither_asks_nor_answers() {
+fn disabled_neither_requests_nor_answers() {
     let mut fixture = fixture_with(Config {
         mode: Mode::Disabled,
         ..config()
@@ -391,7 +391,7 @@ fn disabled_neither_asks_nor_answers() {
 }
 
 #[test]
-fn a_configured_entry_is_permanent_and_no_packet_changes_it() {
+fn a_static_entry_is_permanent_and_unchanged_by_packets() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
 
@@ -419,7 +419,7 @@ fn a_configured_entry_is_permanent_and_no_packet_changes_it() {
 }
 
 #[test]
-fn a_published_entry_is_answered_with_our_own_mac() {
+fn a_published_entry_is_answered_with_the_local_mac() {
     let mut fixture = fixture();
     let published = Ipv4Addr::new(10, 0, 0, 50);
     fixture.on(Event::StaticAdded {
@@ -437,7 +437,7 @@ fn a_published_entry_is_answered_with_our_own_mac() {
 }
 
 #[test]
-fn a_neighbour_out_of_use_is_asked_about_and_forgotten() {
+fn an_unused_neighbour_expires_after_asking_the_owner() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
     fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
@@ -471,7 +471,7 @@ fn a_neighbour_in_use_is_probed_by_unicast_after_five_seconds() {
 }
 
 #[test]
-fn a_neighbour_that_answers_no_probe_is_lost_and_asked_for_by_the_next_packet() {
+fn a_neighbour_without_probe_reply_fails_and_the_next_packet_requests_it() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
     fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
@@ -486,7 +486,7 @@ fn a_neighbour_that_answers_no_probe_is_lost_and_asked_for_by_the_next_packet() 
 }
 
 #[test]
-fn a_confirmation_from_above_saves_the_probe() {
+fn an_upper_layer_confirmation_avoids_the_probe() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
     fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
@@ -522,7 +522,7 @@ fn an_owners_probe_is_sent_at_once_and_its_answer_reported() {
 }
 
 #[test]
-fn a_link_that_goes_down_takes_learnt_neighbours_and_waiting_packets_with_it() {
+fn a_link_going_down_drops_learned_neighbours_and_queued_packets() {
     let mut fixture = fixture();
     let third = Ipv4Addr::new(10, 0, 0, 3);
     fixture.resolve(PEER, 1);
@@ -550,7 +550,7 @@ fn a_link_that_goes_down_takes_learnt_neighbours_and_waiting_packets_with_it() {
 }
 
 #[test]
-fn our_own_address_and_groups_are_no_neighbours() {
+fn local_addresses_and_groups_are_no_neighbours() {
     let mut fixture = fixture();
     let why = DropReason::NoNeighbour;
 
@@ -573,7 +573,7 @@ fn a_new_mac_address_is_announced() {
 }
 
 #[test]
-fn rows_come_in_order_and_from_where_one_left_off() {
+fn rows_are_ordered_and_resumable() {
     let mut fixture = fixture();
     for last in [9, 3, 7] {
         fixture.resolve(Ipv4Addr::new(10, 0, 0, last), 0);
@@ -588,7 +588,7 @@ fn rows_come_in_order_and_from_where_one_left_off() {
 }
 
 #[test]
-fn a_question_from_a_configured_neighbour_does_not_change_it() {
+fn a_request_of_a_static_neighbour_does_not_change_it() {
     let mut fixture = fixture();
     fixture.on(Event::StaticAdded {
         address: PEER,
@@ -607,7 +607,7 @@ fn a_question_from_a_configured_neighbour_does_not_change_it() {
 }
 
 #[test]
-fn our_own_packet_in_a_frame_of_another_is_a_loop_and_no_conflict() {
+fn an_own_packet_in_another_stations_frame_is_a_loop_and_no_conflict() {
     let mut fixture = fixture();
 
     assert_eq!(fixture.hear(&request((OWN_MAC, OWN), PEER), THIRD_MAC), []);
@@ -615,7 +615,7 @@ fn our_own_packet_in_a_frame_of_another_is_a_loop_and_no_conflict() {
 }
 
 #[test]
-fn an_address_that_becomes_ours_is_no_neighbour_any_more() {
+fn an_address_that_becomes_local_is_removed_from_neighbours() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
 
@@ -627,7 +627,7 @@ fn an_address_that_becomes_ours_is_no_neighbour_any_more() {
 }
 
 #[test]
-fn a_neighbour_out_of_use_goes_in_time_even_if_the_owner_is_asked_seldom() {
+fn an_unused_neighbour_expires_in_time_even_with_rare_owner_queries() {
     let mut fixture = fixture_with(Config {
         stale_check: Duration::from_secs(59),
         ..config()
@@ -641,7 +641,7 @@ fn a_neighbour_out_of_use_goes_in_time_even_if_the_owner_is_asked_seldom() {
 }
 
 #[test]
-fn a_packet_for_a_stale_neighbour_is_sent_and_shows_that_it_is_in_use() {
+fn a_packet_for_a_stale_neighbour_is_sent_and_starts_the_delay_state() {
     let mut fixture = fixture();
     fixture.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
 
@@ -656,7 +656,7 @@ fn a_packet_for_a_stale_neighbour_is_sent_and_shows_that_it_is_in_use() {
 }
 
 #[test]
-fn settings_that_keep_the_mac_address_announce_nothing() {
+fn settings_with_an_unchanged_mac_address_announce_nothing() {
     let mut fixture = fixture();
 
     fixture.on(Event::Configure(Config {
@@ -694,7 +694,7 @@ fn reachable_times_are_spread_between_half_and_one_and_a_half() {
 }
 
 #[test]
-fn a_probe_that_failed_is_not_answered_by_a_later_resolution() {
+fn a_failed_probe_is_not_answered_by_a_later_resolution() {
     let mut fixture = fixture();
     fixture.on(Event::Probe { address: PEER });
     fixture.pass(Duration::from_secs(3));
@@ -706,7 +706,7 @@ fn a_probe_that_failed_is_not_answered_by_a_later_resolution() {
 }
 
 #[test]
-fn the_lock_begins_when_the_address_changed_and_not_when_it_was_confirmed() {
+fn the_update_lock_starts_at_the_change_and_not_at_a_confirmation() {
     let mut fixture = fixture();
     fixture.resolve(PEER, 1);
     fixture.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
@@ -720,7 +720,7 @@ fn the_lock_begins_when_the_address_changed_and_not_when_it_was_confirmed() {
 }
 
 #[test]
-fn an_answer_to_somebody_else_confirms_nothing() {
+fn a_reply_to_another_host_confirms_nothing() {
     let mut fixture = fixture();
     fixture.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
     let third = (THIRD_MAC, Ipv4Addr::new(10, 0, 0, 3));

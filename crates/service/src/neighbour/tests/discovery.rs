@@ -98,7 +98,7 @@ fn fixture_in(status: Status) -> NdFixture {
 }
 
 #[test]
-fn a_solicitation_goes_to_the_solicited_node_group_with_our_link_address() {
+fn a_solicitation_goes_to_the_solicited_node_group_with_the_local_mac() {
     // RFC 4861, 7.2.2.
     let mut fixture = fixture();
     fixture.own(GLOBAL, 64, DuplicateDetection::Skip);
@@ -112,7 +112,7 @@ fn a_solicitation_goes_to_the_solicited_node_group_with_our_link_address() {
 }
 
 #[test]
-fn what_advertisements_do_is_the_table_of_appendix_c() {
+fn advertisements_follow_the_table_of_rfc_4861_appendix_c() {
     use Status::{Delay, Incomplete, Probe, Reachable, Stale};
     let (same, other) = (Some(PEER_MAC), Some(THIRD_MAC));
     // State, flags, link-layer address option; expected state and link-layer address.
@@ -173,7 +173,7 @@ fn an_advertisement_without_an_entry_makes_none() {
 }
 
 #[test]
-fn a_solicitation_for_us_is_answered_solicited_and_teaches_the_asker() {
+fn a_solicitation_for_a_local_address_is_answered_and_its_sender_learned() {
     // RFC 4861, 7.2.3 and 7.2.4.
     let mut fixture = fixture();
     let group = ipv6::solicited_node(OWN6);
@@ -197,7 +197,7 @@ fn a_solicitation_for_us_is_answered_solicited_and_teaches_the_asker() {
 }
 
 #[test]
-fn what_the_routers_of_a_network_share_is_answered_for_and_not_insisted_on() {
+fn anycast_addresses_are_answered_without_the_override_flag() {
     // RFC 4291, 2.6.1; RFC 4861, 7.2.7; RFC 6164, 5.1.
     let shared = |len| Discovery::mask(GLOBAL, len);
     let question = |len| {
@@ -238,7 +238,7 @@ fn what_the_routers_of_a_network_share_is_answered_for_and_not_insisted_on() {
 }
 
 #[test]
-fn a_unicast_question_without_a_link_address_is_answered_to_the_frames_sender() {
+fn a_unicast_solicitation_without_mac_option_is_answered_to_the_frames_source() {
     let mut fixture = fixture();
 
     let out = fixture.hear(&solicitation(PEER6, OWN6, OWN6, None), PEER_MAC);
@@ -251,7 +251,7 @@ fn a_unicast_question_without_a_link_address_is_answered_to_the_frames_sender() 
 }
 
 #[test]
-fn a_probe_for_our_address_is_answered_to_all_nodes_unsolicited() {
+fn a_dad_probe_for_a_local_address_is_answered_to_all_nodes() {
     // RFC 4861, 7.2.4.
     let mut fixture = fixture();
     let group = ipv6::solicited_node(OWN6);
@@ -268,7 +268,7 @@ fn a_probe_for_our_address_is_answered_to_all_nodes_unsolicited() {
 }
 
 #[test]
-fn what_validation_forbids_is_counted_and_ignored() {
+fn invalid_messages_are_counted_and_ignored() {
     // RFC 4861, 7.1.1 and 7.1.2.
     let group = ipv6::solicited_node(OWN6);
     let unspecified = Ipv6Addr::UNSPECIFIED;
@@ -295,7 +295,7 @@ fn what_validation_forbids_is_counted_and_ignored() {
 }
 
 #[test]
-fn router_discovery_teaches_link_addresses_and_routers() {
+fn router_discovery_messages_update_mac_addresses_and_router_flags() {
     // RFC 4861, 6.2.6 and 6.3.4.
     let mut fixture = fixture();
     let mut options = Vec::new();
@@ -321,7 +321,7 @@ fn router_discovery_teaches_link_addresses_and_routers() {
 }
 
 #[test]
-fn a_sender_outside_of_our_networks_gets_no_entry() {
+fn a_sender_outside_of_local_networks_gets_no_entry() {
     let mut fixture = fixture();
     let group = ipv6::solicited_node(OWN6);
     let stranger = Ipv6Addr::new(0x2001, 0xdb8, 9, 9, 0, 0, 0, 1);
@@ -384,7 +384,7 @@ fn a_group_is_joined_for_its_first_address_and_left_with_its_last() {
 }
 
 #[test]
-fn a_tentative_address_is_not_answered_for_and_lost_to_whoever_has_or_probes_it() {
+fn a_tentative_address_is_not_answered_for_and_fails_on_conflict() {
     // RFC 4862, 5.4.3 and 5.4.4.
     let group = ipv6::solicited_node(PEER6);
     let failed = Action::DadFailed {
@@ -417,7 +417,7 @@ fn a_tentative_address_is_not_answered_for_and_lost_to_whoever_has_or_probes_it(
 }
 
 #[test]
-fn without_an_address_nobody_is_asked_and_packets_fail_in_time() {
+fn without_a_local_address_no_request_is_sent_and_packets_time_out() {
     // RFC 4861, 7.2.2: a solicitation has a source.
     let mut fixture = fixture();
     fixture.on(Event::AddressRemoved { address: OWN6 });
@@ -432,7 +432,7 @@ fn without_an_address_nobody_is_asked_and_packets_fail_in_time() {
 }
 
 #[test]
-fn who_is_awaited_is_asked_for_as_soon_as_there_is_an_address() {
+fn pending_neighbours_are_queried_once_a_local_address_exists() {
     let mut fixture = fixture();
     fixture.on(Event::AddressRemoved { address: OWN6 });
     fixture.own(OWN6, 64, DuplicateDetection::Run);
@@ -451,7 +451,7 @@ fn who_is_awaited_is_asked_for_as_soon_as_there_is_an_address() {
 }
 
 #[test]
-fn addresses_are_checked_again_when_the_link_comes_back() {
+fn duplicate_detection_repeats_when_the_link_returns() {
     let mut fixture = fixture();
     fixture.own(GLOBAL, 64, DuplicateDetection::Run);
     fixture.pass(Duration::from_secs(9));
@@ -466,7 +466,7 @@ fn addresses_are_checked_again_when_the_link_comes_back() {
 }
 
 #[test]
-fn another_station_with_our_address_is_reported_and_not_fought() {
+fn an_address_conflict_is_reported_and_not_defended() {
     let mut fixture = fixture();
     fixture.own(PEER6, 64, DuplicateDetection::Skip);
     fixture.pass(Duration::from_secs(9));
@@ -482,7 +482,7 @@ fn another_station_with_our_address_is_reported_and_not_fought() {
 }
 
 #[test]
-fn an_address_that_is_checked_again_is_not_asked_with() {
+fn a_tentative_address_is_not_the_source_of_requests() {
     let mut fixture = fixture();
     fixture.on(Event::AddressRemoved { address: OWN6 });
     fixture.own(OWN6, 64, DuplicateDetection::Run);
@@ -496,7 +496,7 @@ fn an_address_that_is_checked_again_is_not_asked_with() {
 }
 
 #[test]
-fn a_router_stays_one_while_nobody_says_otherwise() {
+fn the_router_flag_stays_until_an_advertisement_clears_it() {
     let mut fixture = fixture_in(Status::Incomplete);
     fixture.hear(&advertisement(OWN6, "RSO", Some(PEER_MAC)), PEER_MAC);
 
@@ -506,7 +506,7 @@ fn a_router_stays_one_while_nobody_says_otherwise() {
 }
 
 #[test]
-fn a_router_that_is_not_link_local_is_not_believed() {
+fn advertisements_from_global_addresses_are_ignored() {
     // RFC 4861, 6.1.2.
     let mut fixture = fixture();
     fixture.own(GLOBAL, 64, DuplicateDetection::Skip);
@@ -525,7 +525,7 @@ fn a_router_that_is_not_link_local_is_not_believed() {
 }
 
 #[test]
-fn a_message_in_a_fragment_is_not_believed() {
+fn fragmented_discovery_messages_are_ignored() {
     // RFC 6980, 5.
     let mut fixture = fixture_in(Status::Incomplete);
     let whole = advertisement(OWN6, "SO", Some(PEER_MAC));

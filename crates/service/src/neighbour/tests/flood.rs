@@ -27,7 +27,7 @@ fn fixture_with_known(n: u32) -> Fixture<Arp> {
 }
 
 #[test]
-fn a_scan_of_the_network_pushes_no_known_neighbour_out() {
+fn a_network_scan_evicts_no_known_neighbour() {
     let mut fixture = fixture_with_known(40);
 
     for n in 0..10_000 {
@@ -48,7 +48,7 @@ fn a_scan_of_the_network_pushes_no_known_neighbour_out() {
 }
 
 #[test]
-fn a_scan_asks_no_more_than_its_share_of_the_table_each_second() {
+fn a_network_scan_is_limited_to_its_share_of_the_table_per_second() {
     let mut fixture = fixture_with_known(0);
     let before = fixture.machine.counters().solicits;
 
@@ -62,7 +62,7 @@ fn a_scan_asks_no_more_than_its_share_of_the_table_each_second() {
 }
 
 #[test]
-fn a_full_table_forgets_the_neighbour_that_was_longest_out_of_use() {
+fn a_full_table_evicts_the_least_recently_used_neighbour() {
     let mut fixture = fixture_with_known(64);
     fixture.pass(Duration::from_secs(46));
     fixture.on(Event::Used { address: host(0) });
@@ -78,7 +78,7 @@ fn a_full_table_forgets_the_neighbour_that_was_longest_out_of_use() {
 }
 
 #[test]
-fn a_table_full_of_neighbours_in_use_takes_no_other() {
+fn a_table_full_of_active_neighbours_refuses_new_ones() {
     let mut fixture = fixture_with_known(64);
 
     let out = fixture.resolve(host(500), 9);
@@ -88,7 +88,7 @@ fn a_table_full_of_neighbours_in_use_takes_no_other() {
 }
 
 #[test]
-fn configured_entries_are_never_evicted_and_do_not_count() {
+fn static_entries_are_never_evicted_and_do_not_count() {
     let mut fixture = fixture_with_known(64);
     for n in 0..100 {
         fixture.on(Event::StaticAdded {
@@ -106,7 +106,7 @@ fn configured_entries_are_never_evicted_and_do_not_count() {
 }
 
 #[test]
-fn every_packet_comes_back_exactly_once_whatever_happens() {
+fn every_queued_packet_is_returned_exactly_once() {
     for seed in 0..200 {
         let mut rng = Rng::seeded(seed);
         let mut fixture = fixture_with_known(0);
@@ -159,7 +159,7 @@ fn random_event(fixture: &mut Fixture<Arp>, rng: &mut Rng) -> Acts<Arp> {
 }
 
 #[test]
-fn sixty_five_thousand_neighbours_resolve_age_and_go() {
+fn sixty_five_thousand_neighbours_resolve_age_and_expire() {
     let config = Config {
         entries_max: 1 << 16,
         ..config()
@@ -181,7 +181,7 @@ fn sixty_five_thousand_neighbours_resolve_age_and_go() {
 }
 
 #[test]
-fn noise_never_panics() {
+fn random_bytes_never_panic() {
     for seed in 0..300 {
         let mut rng = Rng::seeded(seed);
         let mut v4 = fixture_with_known(3);
@@ -228,7 +228,7 @@ fn mutated(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn a_scan_pushes_no_stale_neighbour_out() {
+fn a_network_scan_evicts_no_stale_neighbour() {
     let mut fixture = fixture_with_known(40);
     fixture.pass(Duration::from_secs(46));
 
@@ -247,7 +247,7 @@ fn a_scan_pushes_no_stale_neighbour_out() {
 }
 
 #[test]
-fn the_age_of_an_unanswered_question_counts_from_the_first() {
+fn the_age_of_a_resolution_counts_from_its_first_request() {
     let mut fixture = fixture_with_known(0);
     for n in 0..16 {
         fixture.resolve(host(n), n);

@@ -153,12 +153,12 @@ fn neighbours_find_each_other<F: Family>(addresses: [F::Address; 2]) {
 }
 
 #[test]
-fn neighbours_find_each_other_by_arp_on_a_bad_line() {
+fn neighbours_resolve_by_arp_on_a_lossy_line() {
     neighbours_find_each_other::<Arp>([OWN, PEER]);
 }
 
 #[test]
-fn neighbours_find_each_other_by_discovery_on_a_bad_line() {
+fn neighbours_resolve_by_ndp_on_a_lossy_line() {
     neighbours_find_each_other::<Discovery>([OWN6, PEER6]);
 }
 
@@ -186,7 +186,7 @@ fn an_hour_in_use_loses_nothing<F: Family>(addresses: [F::Address; 2]) {
 }
 
 #[test]
-fn an_hour_of_traffic_on_a_good_line_never_loses_a_neighbour() {
+fn no_neighbour_is_lost_in_an_hour_of_traffic() {
     an_hour_in_use_loses_nothing::<Arp>([OWN, PEER]);
     an_hour_in_use_loses_nothing::<Discovery>([OWN6, PEER6]);
 }
@@ -203,7 +203,7 @@ fn of_two_claims_at_most_one_stands<F: Family>(address: F::Address) {
 }
 
 #[test]
-fn of_two_stations_that_claim_an_address_at_most_one_gets_it() {
+fn of_two_stations_claiming_an_address_at_most_one_gets_it() {
     of_two_claims_at_most_one_stands::<Arp>(OWN);
     of_two_claims_at_most_one_stands::<Discovery>(OWN6);
 }

@@ -179,7 +179,7 @@ impl Player {
 }
 
 #[test]
-fn stp_comes_to_the_example_of_1998() {
+fn stp_computes_the_tree_of_the_1998_example() {
     // IEEE 802.1D-1998, figure 8-2.
     let text = "
         bridge 0 0x42 = a b
@@ -197,7 +197,7 @@ fn stp_comes_to_the_example_of_1998() {
 }
 
 #[test]
-fn rstp_comes_to_the_examples_of_2004() {
+fn rstp_computes_the_trees_of_the_2004_examples() {
     // IEEE 802.1D-2004, figures 17-4 and 17-5: two ports of the last bridge are connected to each other.
     let redundant = "
         bridge 0 0x111 = a b e c
@@ -250,7 +250,7 @@ fn rstp_comes_to_the_examples_of_2004() {
 }
 
 #[test]
-fn links_that_fail_are_gone_round() {
+fn the_tree_reconverges_around_failed_links() {
     let text = "
         bridge 0 0x111 = a b
         bridge 1 0x222 = a c d
@@ -278,7 +278,7 @@ fn links_that_fail_are_gone_round() {
 }
 
 #[test]
-fn the_root_is_who_has_the_lowest_id_and_moves_when_it_changes() {
+fn the_bridge_with_the_lowest_id_is_root_and_the_root_moves_with_ids() {
     let text = "
         bridge 0 0x333^0x6000 = a
         bridge 1 0x222^0x7000 = b
@@ -296,7 +296,7 @@ fn the_root_is_who_has_the_lowest_id_and_moves_when_it_changes() {
 }
 
 #[test]
-fn ports_of_one_bridge_on_one_segment_are_told_apart_by_priority() {
+fn port_priority_decides_between_ports_of_one_bridge_on_a_segment() {
     let text = "
         bridge 0 0x111 = a a
         bridge 1 0x222 = a a

@@ -62,7 +62,7 @@ fn stp_listens_and_learns_before_it_forwards() {
 }
 
 #[test]
-fn a_port_that_hears_nobody_leads_to_hosts() {
+fn a_port_without_bpdus_becomes_an_edge_port() {
     let mut net = bridges(1, Protocol::Rstp);
     net.join(&[(0, 1)], &PortConfig::default());
     let edge = |edge| PortConfig {
@@ -86,7 +86,7 @@ fn a_port_that_hears_nobody_leads_to_hosts() {
 }
 
 #[test]
-fn a_guarded_port_is_shut_by_a_bpdu_until_it_is_opened() {
+fn a_bpdu_disables_a_guarded_port_until_it_is_enabled() {
     let mut net = bridges(2, Protocol::Rstp);
     let guard = PortConfig {
         bpdu_guard: true,
@@ -133,7 +133,7 @@ fn two_ports_of_a_bridge_on_one_segment_do_not_both_forward() {
 }
 
 #[test]
-fn a_bridge_that_hears_itself_does_not_forward_there() {
+fn a_port_that_receives_its_own_bpdus_does_not_forward() {
     let mut net = bridges(1, Protocol::Rstp);
     net.join(&[(0, 1), (0, 2)], &PortConfig::default());
     net.run(Duration::from_secs(40));
@@ -142,7 +142,7 @@ fn a_bridge_that_hears_itself_does_not_forward_there() {
 }
 
 #[test]
-fn an_old_neighbour_is_spoken_to_in_its_language_and_a_new_one_again() {
+fn a_port_falls_back_to_stp_for_an_old_neighbour_and_returns_to_rstp() {
     let mut net = triangle(Protocol::Rstp);
     let old = Config {
         protocol: Protocol::Stp,
@@ -178,7 +178,7 @@ fn without_a_protocol_all_ports_with_a_link_forward() {
 }
 
 #[test]
-fn no_bpdu_is_too_odd() {
+fn malformed_bpdus_are_harmless() {
     let mut net = triangle(Protocol::Mstp);
     let mut rng = machine::Rng::seeded(5);
     net.run(Duration::from_secs(3));
@@ -202,7 +202,7 @@ fn no_bpdu_is_too_odd() {
 }
 
 #[test]
-fn a_port_sends_no_more_bpdus_in_a_second_than_it_may() {
+fn the_transmit_hold_count_limits_bpdus_per_second() {
     let mut net = triangle(Protocol::Rstp);
     net.run(Duration::from_secs(3));
     let before = net.port(1, 1).counters.sent;
