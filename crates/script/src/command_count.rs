@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_count_and_paths_do_not() {
+    fn statements_count_as_commands_and_paths_do_not() {
         let text = "# no\n/ip address\nadd address=1.2.3.4/24;print\n/ip address print\n/ip";
 
         let found = counted(text);
@@ -271,12 +271,12 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_path_counts_if_it_has_a_verb() {
+    fn an_unknown_path_counts_as_a_command_if_it_has_a_verb() {
         assert_eq!(counted("/ip moon\n/ip moon print"), ["/ip moon print"]);
     }
 
     #[test]
-    fn code_counts_and_brackets_strings_and_arrays_do_not() {
+    fn code_blocks_count_as_commands_and_strings_and_arrays_do_not() {
         let text = ":if (1) do={:put [print]} else={:put \"a;b\"}\n:local a {1;2;\"x\"={3}}";
 
         assert_eq!(counted(text).len(), 4);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_ends() {
+    fn counting_terminates_for_any_text() {
         let deep = "{".repeat(100_000);
         for text in ["\"", "\\", "[{(", "}}}", "#\\", "a={", deep.as_str()] {
             let _ = counted(text);

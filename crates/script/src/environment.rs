@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_there_is_no_room_for_is_refused_and_room_comes_back() {
+    fn allocations_beyond_the_limit_fail_and_freed_memory_is_reusable() {
         let environment = Environment::default();
         let large = || Value::str("x".repeat(BYTES / 3));
         for name in ["a", "b"] {

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_leave_room_for_administrators_in_number_and_memory() {
+    fn job_limits_reserve_room_for_administrators() {
         let user = |name: u8| Class::new(&name.to_string(), Policies::READ);
         let manager = Class::new("admin", Policies::ALL);
         let mut all: Vec<Class> = Vec::new();

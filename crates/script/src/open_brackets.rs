@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_open_is_shown() {
+    fn open_brackets_are_reported() {
         for (text, open) in [
             ("/ip address print", None),
             (":do {", Some("{")),

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operator_does_what_it_says_on_every_type_that_it_takes() {
+    fn every_operator_works_on_every_supported_type() {
         use Binary::*;
         let cases = [
             ("3", Add, "4", "num 7"),

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_asks_for_a_value_or_compares_it() {
+    fn a_query_word_tests_presence_or_compares_a_value() {
         assert!(passes(&["type"]));
         assert!(!passes(&["-type"]));
         assert!(passes(&["-name"]));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_is_none() {
+    fn malformed_queries_are_refused() {
         for word in ["#~", "#x", "#99999999999999999999999"] {
             assert!(Query::read(&MENU, &[word.to_owned()]).is_none(), "{word}");
         }

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wicked_pattern_takes_bounded_time() {
+    fn a_pathological_pattern_takes_bounded_time() {
         let text = "a".repeat(5_000);
 
         assert!(!is("^(a|a|aa)*(a*)*b$", &text));

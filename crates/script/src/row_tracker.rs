@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_runs_down_is_no_change_and_one_that_is_extended_is() {
+    fn a_decreasing_timeout_is_no_change_and_an_extended_one_is() {
         let before = observed("a", Some(60));
         assert!(!observed("a", Some(59)).differs(&before));
         assert!(observed("a", Some(61)).differs(&before));

@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn news_end_a_wait_for_them_and_no_other() {
+    fn notifications_wake_only_their_waiters() {
         let interrupt = Arc::new(Interrupt::default());
         let _running = interrupt.running();
         Arc::clone(&interrupt).wake();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_wakes_who_waits_and_is_over_with_the_command() {
+    fn an_interrupt_wakes_the_waiter_and_ends_with_the_command() {
         let interrupt = Arc::new(Interrupt::default());
         assert!(!interrupt.stop(), "nothing runs");
         let running = interrupt.running();
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn ctrl_c_stops_the_command_that_was_about_to_begin() {
+    fn ctrl_c_stops_a_command_before_it_begins() {
         let interrupt = Arc::new(Interrupt::default());
         assert!(!interrupt.press(), "nothing runs");
 

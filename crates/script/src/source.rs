@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_is_found_where_it_stood_among_carriage_returns() {
+    fn positions_are_correct_with_carriage_returns() {
         let text = "a\r\n\r\n\rb\r\r\nc";
         let source = Source::new(text);
 

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_quotes_and_escapes_are_told_from_what_they_stand_at() {
+    fn operators_quotes_and_escapes_get_their_own_class() {
         for (text, shown) in [
             ("/ip/route", "<dir>/ip/route"),
             (
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_what_it_was_declared_as_where_it_stands() {
+    fn a_variable_is_classified_by_its_declaration_in_scope() {
         assert_eq!(
             tinted(":global a; :put $a; :put $b"),
             "<dir>:<cmd>global<none> <global>a<>;<none> <dir>:<cmd>put<none> <>$<global>a<>;<none> \

@@ -489,7 +489,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_numbers_and_measured_numbers_are_texts_without_a_unit() {
+    fn api_shows_rates_as_numbers_and_measured_values_without_units() {
         let rate = Value::from(&menu::Value::BitRate(446_600));
         assert_eq!(
             (rate.type_name(), rate.to_string()),
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_has_the_type_that_it_looks_like() {
+    fn a_word_gets_its_type_from_its_form() {
         let kinds = [
             ("5", "num"),
             ("0x1f", "num"),

@@ -91,7 +91,7 @@ fn exported(text: &str) -> String {
 }
 
 #[test]
-fn what_boards_and_older_versions_have_is_kept() {
+fn settings_of_boards_and_older_versions_are_stored() {
     for text in [BOARDS, OLDER] {
         let first = exported(text);
 
@@ -100,7 +100,7 @@ fn what_boards_and_older_versions_have_is_kept() {
 }
 
 #[test]
-fn values_of_such_properties_are_checked_as_all_others() {
+fn values_of_stored_properties_are_checked() {
     for wrong in [
         "/interface ethernet set [find default-name=ether2] poe-out=sometimes",
         "/system health settings set fan-min-speed-percent=101%",

@@ -49,8 +49,8 @@ fn real_configurations_are_accepted() {
 }
 
 #[test]
-fn what_is_exported_is_imported_as_the_same_items() {
-    let Some(corpus) = shared("what_is_exported_is_imported_as_the_same_items", "corpus") else {
+fn exported_items_import_unchanged() {
+    let Some(corpus) = shared("exported_items_import_unchanged", "corpus") else {
         return;
     };
     let mut wrong = Vec::new();
@@ -135,11 +135,8 @@ fn exports(corpus: &Path) -> impl Iterator<Item = (String, String)> {
 }
 
 #[test]
-fn an_export_makes_the_items_again_that_it_was_made_of() {
-    let Some(corpus) = shared(
-        "an_export_makes_the_items_again_that_it_was_made_of",
-        "corpus",
-    ) else {
+fn an_export_recreates_the_items() {
+    let Some(corpus) = shared("an_export_recreates_the_items", "corpus") else {
         return;
     };
     let (mut wrong, mut compared, mut all) = (Vec::new(), 0, 0);

@@ -27,7 +27,7 @@ fn values(store: &Store, menu: &str, property: &str) -> Vec<String> {
 }
 
 #[test]
-fn names_that_nobody_gives_are_made() {
+fn missing_names_are_generated() {
     let store =
         configured("/interface/lte/apn/add apn=internet\n/interface/lte/apn/add apn=other\n");
     assert_eq!(
@@ -39,7 +39,7 @@ fn names_that_nobody_gives_are_made() {
 }
 
 #[test]
-fn an_address_from_a_pool_needs_no_address_itself() {
+fn an_address_with_from_pool_needs_no_address() {
     let bridge = "/interface/bridge/add name=lan\n";
     let store = configured(&format!(
         "{bridge}/ipv6/address/add from-pool=isp interface=lan"
@@ -50,7 +50,7 @@ fn an_address_from_a_pool_needs_no_address_itself() {
 }
 
 #[test]
-fn values_of_version_7_are_taken() {
+fn values_of_version_7_are_accepted() {
     let text = "/routing/bgp/connection/add name=b remote.address=192.0.2.1 remote.as=12345/5 local.role=ebgp\n\
                 /ipv6/nd/set [find default=yes] advertise-dns=self\n\
                 /interface/veth/add name=veth-home-assistant-and-more address=172.17.0.2/24 gateway=172.17.0.1\n\
@@ -82,7 +82,7 @@ fn a_route_is_checked_by_position_and_once() {
 }
 
 #[test]
-fn a_certificate_of_a_service_has_to_be_there() {
+fn a_service_requires_an_existing_certificate() {
     let mut store = schema::store();
     let mut site = Offline;
     let mut site = ExclusiveSite::new(&mut store, &mut site);
@@ -114,7 +114,7 @@ impl Rows for Count {
 }
 
 #[test]
-fn states_of_which_nothing_is_known_have_no_row() {
+fn unknown_states_have_no_row() {
     let mut store = schema::store();
     for menu in [
         "/system/health",

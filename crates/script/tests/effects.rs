@@ -73,7 +73,7 @@ fn told(store: &mut Store, path: &str) -> Vec<Option<String>> {
 }
 
 #[test]
-fn what_stands_on_a_mesh_has_no_effect_either() {
+fn interfaces_on_a_mesh_have_no_effect() {
     let mut store = after(
         "/interface mesh add name=br\n\
          /interface vlan add name=v interface=br vlan-id=5\n\
@@ -144,7 +144,7 @@ fn a_gateway_on_a_mesh_is_not_reached() {
 }
 
 #[test]
-fn a_list_is_as_good_as_its_members() {
+fn a_list_has_an_effect_if_a_member_has() {
     let mut store = after(
         "/interface mesh add name=br\n\
          /interface list add name=LAN\n\
@@ -192,7 +192,7 @@ fn a_list_is_as_good_as_its_members() {
 }
 
 #[test]
-fn programs_are_told_what_is_missing_under_a_key_of_its_own() {
+fn api_rows_name_the_missing_feature_under_its_own_key() {
     let more = "/interface mesh add name=net\n/ip address add address=10.9.0.1/24 interface=net\n";
     let mut store = after(&format!("{DEFCONF}\n{more}"));
 
@@ -220,7 +220,7 @@ fn programs_are_told_what_is_missing_under_a_key_of_its_own() {
 }
 
 #[test]
-fn a_check_tells_of_each_command_without_effect_what_is_missing() {
+fn a_check_names_the_missing_feature_of_each_command() {
     let report = script::check(&mut schema::store(), DEFCONF);
 
     assert_eq!(report.refused, []);
@@ -255,7 +255,7 @@ impl Live for Logging {
 }
 
 #[test]
-fn the_log_says_what_was_put_into_use_in_vain() {
+fn the_log_warns_of_enabled_items_without_effect() {
     let mut store = after("/interface mesh add name=br disabled=yes\n");
     let mut live = Logging::default();
     let mut run = |line: &str| {
@@ -290,7 +290,7 @@ fn the_log_says_what_was_put_into_use_in_vain() {
 }
 
 #[test]
-fn a_menu_lists_all_that_has_no_effect() {
+fn a_menu_lists_all_items_without_effect() {
     let more = "/interface mesh add name=net\n/ip address add address=10.9.0.1/24 interface=net\n";
     let mut store = after(&format!("{DEFCONF}\n{more}"));
 
@@ -319,7 +319,7 @@ fn a_menu_lists_all_that_has_no_effect() {
 }
 
 #[test]
-fn one_line_says_how_much_has_no_effect() {
+fn a_summary_line_counts_items_without_effect() {
     assert_eq!(Survey::of(&schema::store()).line(), None);
 
     let line = Survey::of(&after(DEFCONF)).line();
@@ -330,7 +330,7 @@ fn one_line_says_how_much_has_no_effect() {
 }
 
 #[test]
-fn a_survey_of_much_goes_on_in_pieces() {
+fn the_survey_of_a_large_configuration_runs_in_pieces() {
     let mut store = schema::store();
     let mark = store.begin();
     let menu = store.menu("/interface/mesh").expect("a menu");
@@ -355,7 +355,7 @@ fn a_survey_of_much_goes_on_in_pieces() {
 }
 
 #[test]
-fn help_says_what_has_no_effect_yet() {
+fn help_marks_features_without_effect() {
     let store = schema::store();
     let help = |line: &str, word: &str| {
         let found = script::complete(&store, &Session::new("admin"), line, line.len());
@@ -377,7 +377,7 @@ fn help_says_what_has_no_effect_yet() {
 }
 
 #[test]
-fn what_is_switched_off_is_as_good_as_done() {
+fn disabled_items_count_as_implemented() {
     let off = after(
         "/tool romon set enabled=no id=00:00:00:00:00:00\n/tool bandwidth-server set authenticate=no enabled=no\n\
          /ip proxy set enabled=no\n",

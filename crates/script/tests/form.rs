@@ -16,7 +16,7 @@ fn assert_forms(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn arguments_stand_by_their_names() {
+fn arguments_are_listed_by_name() {
     assert_forms(&[
         (":put hello", "(evl /putmessage=hello)"),
         (
@@ -40,7 +40,7 @@ fn arguments_stand_by_their_names() {
 }
 
 #[test]
-fn a_bare_name_has_the_value_before_it() {
+fn a_bare_name_gets_the_value_of_the_preceding_argument() {
     assert_forms(&[
         (
             "/ip address print detail",
@@ -54,7 +54,7 @@ fn a_bare_name_has_the_value_before_it() {
 }
 
 #[test]
-fn words_are_the_values_that_they_mean() {
+fn words_become_typed_values() {
     assert_forms(&[
         (":delay 90", "(evl /delaydelay-time=00:01:30)"),
         (":delay 0.25", "(evl /delaydelay-time=00:00:00.250)"),
@@ -102,7 +102,7 @@ fn a_line_without_a_command_shows_its_menu() {
 }
 
 #[test]
-fn escapes_and_values_are_pieces_of_a_text() {
+fn escapes_and_variables_split_a_string() {
     assert_forms(&[
         (":put \"a\\$b$c d\"", "(evl /putmessage=(. a $ b $c  d))"),
         (":put \"$a\"", "(evl /putmessage=$a)"),
@@ -116,7 +116,7 @@ fn escapes_and_values_are_pieces_of_a_text() {
 }
 
 #[test]
-fn operators_stand_before_their_operands() {
+fn operators_precede_their_operands() {
     assert_forms(&[
         (":put (1 + 2 * 3)", "(evl /putmessage=(+ 1 (* 2 3)))"),
         (
@@ -150,7 +150,7 @@ fn operators_stand_before_their_operands() {
 }
 
 #[test]
-fn brackets_as_a_statement_call_all_before_them() {
+fn a_bracket_statement_calls_the_preceding_expression() {
     assert_forms(&[
         ("[:parse \"x\"]", "(<%% (evl /parsevalue=x) )"),
         (
@@ -166,7 +166,7 @@ fn brackets_as_a_statement_call_all_before_them() {
 }
 
 #[test]
-fn conditions_name_what_a_row_has() {
+fn conditions_refer_to_properties_of_the_row() {
     let form = form("/ip address print where interface=wan disabled");
 
     assert!(
@@ -182,7 +182,7 @@ fn conditions_name_what_a_row_has() {
 }
 
 #[test]
-fn words_that_name_nothing_are_calls_that_fail() {
+fn unknown_words_are_calls_that_fail() {
     assert_forms(&[
         (
             "/nowhere at all x=1 b=\"two\" last",
@@ -202,7 +202,7 @@ fn words_that_name_nothing_are_calls_that_fail() {
 }
 
 #[test]
-fn commands_in_brackets_are_of_the_menu_of_their_command() {
+fn bracketed_commands_use_the_menu_of_their_command() {
     assert_forms(&[
         (
             "/ip address set [find] comment=x",
@@ -220,7 +220,7 @@ fn commands_in_brackets_are_of_the_menu_of_their_command() {
 }
 
 #[test]
-fn errors_stand_where_the_text_cannot_go_on() {
+fn errors_point_to_the_first_invalid_byte() {
     assert_forms(&[
         (
             "/ip address> print",
@@ -254,7 +254,7 @@ fn errors_stand_where_the_text_cannot_go_on() {
 }
 
 #[test]
-fn only_variables_that_were_named_can_be_set() {
+fn only_declared_variables_can_be_set() {
     assert_forms(&[
         (":set x 1", "syntax error (line 1 column 6)"),
         (
@@ -278,7 +278,7 @@ fn only_variables_that_were_named_can_be_set() {
 }
 
 #[test]
-fn bytes_that_are_not_text_stay_as_they_are() {
+fn invalid_utf_8_bytes_are_preserved() {
     let bytes = b":put \"\\E2\xff\"";
     let form = form(&menu::bytes::from_bytes(bytes));
 

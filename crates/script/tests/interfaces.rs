@@ -50,7 +50,7 @@ fn refusal(line: &str) -> String {
 }
 
 #[test]
-fn what_is_as_it_is_by_default_is_not_exported() {
+fn default_values_are_not_exported() {
     let lines = [
         "/interface bridge add name=br protocol-mode=rstp priority=0x8000 fast-forward=yes pvid=1",
         "/interface bridge port add bridge=br interface=ether1 pvid=20 ingress-filtering=yes",
@@ -75,7 +75,7 @@ fn what_is_as_it_is_by_default_is_not_exported() {
 }
 
 #[test]
-fn what_exists_from_the_start_is_named_as_the_router_names_it() {
+fn built_in_items_have_routeros_names() {
     let lines = [
         "/ppp profile set *FFFFFFFE local-address=192.0.2.1",
         "/queue type set default kind=pfifo pfifo-limit=60",
@@ -101,7 +101,7 @@ fn what_exists_from_the_start_is_named_as_the_router_names_it() {
 }
 
 #[test]
-fn queues_have_rates_for_both_ways() {
+fn queues_have_rates_for_both_directions() {
     let lines = [
         "/queue simple add name=q target=10.0.0.0/24,ether1 max-limit=10M/512k priority=1 \
          burst-time=8/8s queue=pcq-upload-default/pcq-download-default",
@@ -127,7 +127,7 @@ fn queues_have_rates_for_both_ways() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_in_the_consoles_words() {
+fn invalid_values_are_refused_with_console_texts() {
     for (line, reason) in [
         (
             "/interface bridge add protocol-mode=fast",
@@ -173,7 +173,7 @@ fn what_does_not_fit_is_refused_in_the_consoles_words() {
 }
 
 #[test]
-fn names_of_interfaces_are_those_of_all_kinds() {
+fn interface_names_are_unique_over_all_types() {
     let mut store = with_ports();
     for line in [
         "/interface bridge add name=lan",
@@ -196,7 +196,7 @@ fn names_of_interfaces_are_those_of_all_kinds() {
 }
 
 #[test]
-fn a_queue_comes_and_goes_with_its_interface() {
+fn an_interface_queue_exists_as_long_as_its_interface() {
     let mut store = with_ports();
     let queues = |store: &Store| -> Vec<String> {
         let items = store.items("/queue/interface");
@@ -249,7 +249,7 @@ fn radios_are_ports_and_networks_on_them_are_added() {
 }
 
 #[test]
-fn words_of_version_6_are_taken() {
+fn words_of_version_6_are_accepted() {
     let text = "/routing ospf instance\nset [ find default=yes ] router-id=192.0.2.1 in-filter=f\n\
                 /routing ospf network\nadd area=backbone network=192.0.2.0/24\n\
                 /routing bgp instance\nset default as=65001\n\
@@ -289,7 +289,7 @@ fn a_check_says_that_such_menus_have_no_effect() {
 }
 
 #[test]
-fn an_autonomous_system_within_a_confederation_has_two_numbers() {
+fn a_confederation_member_has_two_as_numbers() {
     let mut store = schema::store();
     let text = "/routing bgp instance add name=i as=65550/5\n\
                 /routing bgp template add name=t as=65550/5\n\

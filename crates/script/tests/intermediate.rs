@@ -160,8 +160,8 @@ fn compare(menus: &'static [&'static menu::Menu], folder: &Path) -> (usize, usiz
 }
 
 #[test]
-fn scripts_are_read_as_routeros_reads_them() {
-    let Some(folder) = shared("scripts_are_read_as_routeros_reads_them", "corpus/parse") else {
+fn scripts_parse_as_in_routeros() {
+    let Some(folder) = shared("scripts_parse_as_in_routeros", "corpus/parse") else {
         return;
     };
     let (all, placed, same) = compare(menus(), &folder);
@@ -172,14 +172,14 @@ fn scripts_are_read_as_routeros_reads_them() {
 }
 
 #[test]
-fn with_all_menus_scripts_are_read_as_routeros_reads_them() {
+fn scripts_with_all_menus_parse_as_in_routeros() {
     let Some(folder) = shared(
-        "with_all_menus_scripts_are_read_as_routeros_reads_them",
+        "scripts_with_all_menus_parse_as_in_routeros",
         "corpus/parse",
     ) else {
         return;
     };
-    let test = "with_all_menus_scripts_are_read_as_routeros_reads_them";
+    let test = "scripts_with_all_menus_parse_as_in_routeros";
     let Some(tree) = shared(test, "facts/routeros-7.24-tree.json") else {
         return;
     };

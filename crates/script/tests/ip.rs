@@ -87,7 +87,7 @@ fn rules_are_exported_in_the_spelling_of_the_router() {
 }
 
 #[test]
-fn what_exists_from_the_start_is_set_as_the_router_sets_it() {
+fn built_in_items_are_exported_as_set_commands() {
     let text = "/ip dhcp-client option\n\
                 set hostname value=none\n\
                 /ip hotspot profile\n\
@@ -134,7 +134,7 @@ fn defaults_are_not_exported_however_they_are_spelled() {
 }
 
 #[test]
-fn words_of_older_versions_are_taken() {
+fn words_of_older_versions_are_accepted() {
     let (store, refused) = after(
         "/ip ssh set always-allow-password-login=yes allow-none-crypto=no\n\
          /ip route vrf add interfaces=ether1 routing-mark=red route-distinguisher=1:1\n\
@@ -172,7 +172,7 @@ const PORTS_OF_NOTHING: &str =
     "failure: ports can be specified if proto is tcp,udp,udp-lite,dccp,sctp";
 
 #[test]
-fn what_does_not_fit_is_refused_in_the_routers_words() {
+fn invalid_values_are_refused_with_routeros_texts() {
     let cases = [
         (
             "/ip firewall filter add action=drop",
@@ -349,7 +349,7 @@ fn what_does_not_fit_is_refused_in_the_routers_words() {
 }
 
 #[test]
-fn ports_are_asked_for_where_a_protocol_may_have_them() {
+fn ports_require_a_protocol_with_ports() {
     let rules = [
         "filter add chain=input protocol=sctp dst-port=80",
         "filter add chain=input protocol=136 dst-port=80",
@@ -382,7 +382,7 @@ fn a_menu_without_effect_is_named_once_for_each_command() {
 }
 
 #[test]
-fn single_values_without_effect_are_named() {
+fn values_without_effect_are_named() {
     let text = "/ip firewall nat add chain=srcnat action=masquerade\n\
                 /ip firewall nat add chain=dstnat action=socksify\n\
                 /ip firewall address-list add list=a address=10.0.0.0/8\n\
@@ -403,7 +403,7 @@ fn single_values_without_effect_are_named() {
 }
 
 #[test]
-fn what_a_word_of_version_6_becomes_has_its_effect() {
+fn converted_words_of_version_6_have_an_effect() {
     let text = "/ip route add dst-address=10.1.0.0/16 type=blackhole\n\
                 /ip route add dst-address=10.2.0.0/16 type=unreachable\n\
                 /ip route add dst-address=10.3.0.0/16 gateway=192.0.2.1 type=unicast\n\
@@ -417,7 +417,7 @@ fn what_a_word_of_version_6_becomes_has_its_effect() {
 }
 
 #[test]
-fn what_decides_where_packets_go_is_a_list() {
+fn policy_rules_is_an_ordered_list() {
     let moved = "/routing settings set policy-rules=vrf-lookup,vrf-unreach,local,user,mangle,main";
     let (store, refused) = after(moved);
 
@@ -436,7 +436,7 @@ fn what_decides_where_packets_go_is_a_list() {
 }
 
 #[test]
-fn entries_that_pass_are_not_exported() {
+fn entries_with_a_timeout_are_not_exported() {
     let (store, _) = after("/ip firewall address-list add list=a address=10.0.0.1 timeout=1h");
 
     assert_eq!(store.count("/ip/firewall/address-list"), 1);
@@ -444,7 +444,7 @@ fn entries_that_pass_are_not_exported() {
 }
 
 #[test]
-fn what_is_there_already_is_refused_unless_one_is_disabled() {
+fn duplicates_are_refused_unless_one_is_disabled() {
     let pool = "/interface bridge add name=b\n/ip pool add name=p ranges=10.0.0.2-10.0.0.9\n\
                 /ip dhcp-server add name=d interface=b\n/interface wireguard add name=w\n";
     let cases = [
@@ -530,7 +530,7 @@ fn what_is_there_already_is_refused_unless_one_is_disabled() {
 }
 
 #[test]
-fn what_differs_in_one_value_is_no_duplicate() {
+fn items_that_differ_in_one_value_are_no_duplicates() {
     let (_, refused) = after(
         "/ip dns static\nadd name=a address=10.0.0.1\nadd name=a address=10.0.0.2\n\
          add name=a type=AAAA address=fd00::1\nadd name=a type=MX mx-exchange=m\n\
@@ -547,7 +547,7 @@ fn what_differs_in_one_value_is_no_duplicate() {
 }
 
 #[test]
-fn a_range_that_is_a_prefix_is_shown_as_one() {
+fn a_range_that_equals_a_prefix_is_shown_as_prefix() {
     let shown = |path: &str, address: &str| {
         let (store, refused) = after(&format!("{path} add list=l address={address}"));
         assert_eq!(refused, [""; 0], "{address}");

@@ -48,7 +48,7 @@ fn all(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn values_have_the_types_that_they_look_like() {
+fn values_get_types_from_their_form() {
     all(&[
         (":put [:typeof 5]", "num"),
         (":put [:typeof 0x1f]", "num"),
@@ -73,7 +73,7 @@ fn values_have_the_types_that_they_look_like() {
 }
 
 #[test]
-fn variables_are_seen_where_they_are_declared() {
+fn variables_are_visible_in_their_scope() {
     all(&[
         (":local a 1; { :local a 2; :put $a }; :put $a", "2\n1"),
         (":local a 1; { :set a 2 }; :put $a", "2"),
@@ -98,7 +98,7 @@ fn variables_are_seen_where_they_are_declared() {
 }
 
 #[test]
-fn globals_are_the_users_and_declared_by_each_session() {
+fn globals_belong_to_the_user_and_are_declared_per_session() {
     let mut first = Console::new();
     assert_eq!(first.run(":global a 5; :global f do={ :return 7 }"), "");
     assert_eq!(first.run(":put $a; :put [$f]"), "5\n7");
@@ -144,7 +144,7 @@ fn arrays_are_read_changed_and_joined() {
 }
 
 #[test]
-fn loops_conditions_and_errors_do_what_the_manual_says() {
+fn loops_conditions_and_errors_follow_the_manual() {
     all(&[
         (":for i from=3 to=1 do={ :put $i }", "3\n2\n1"),
         (":for i from=0 to=10 step=5 do={ :put $i }", "0\n5\n10"),
@@ -200,7 +200,7 @@ fn loops_conditions_and_errors_do_what_the_manual_says() {
 }
 
 #[test]
-fn functions_of_the_language_give_what_the_manual_says() {
+fn built_in_functions_follow_the_manual() {
     all(&[
         (":put [ :len \"length=8\"; ]", "8"),
         (":put [:pick \"abcde\" 1 3]", "bc"),
@@ -281,7 +281,7 @@ fn functions_of_the_language_give_what_the_manual_says() {
 }
 
 #[test]
-fn an_ip_and_a_time_are_computed_with() {
+fn ip_addresses_and_times_support_arithmetic() {
     all(&[
         (":put (192.168.88.77 & 255.255.255.0)", "192.168.88.0"),
         (":put (~0.0.0.255)", "255.255.255.0"),
@@ -328,7 +328,7 @@ fn a_script_keeps_bounded_memory_however_long_it_runs() {
 }
 
 #[test]
-fn scripts_of_the_configuration_belong_to_who_made_them() {
+fn scripts_belong_to_the_user_who_added_them() {
     let mut console = Console::new();
     let add = "/system script add name=a source=\":put 1\\r\\n:put [:jobname]\"";
     assert_eq!(console.run(add), "");
@@ -352,7 +352,7 @@ fn scripts_of_the_configuration_belong_to_who_made_them() {
 }
 
 #[test]
-fn nobody_gets_more_rights_by_a_script_than_its_maker_has() {
+fn a_script_runs_with_at_most_the_rights_of_its_owner() {
     let mut console = Console::new();
     let all = "/system script add name=all source=\":put 1\"";
     assert_eq!(console.run(all), "");
@@ -424,7 +424,7 @@ fn scripts_of_properties_are_written_as_code_in_braces() {
 }
 
 #[test]
-fn a_block_of_tftp_is_as_long_as_is_said() {
+fn the_tftp_block_size_is_applied() {
     let of = |size: &str| {
         let set = format!("/ip/tftp/settings/set max-block-size={size}");
         Console::new().run(&format!(

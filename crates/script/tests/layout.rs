@@ -25,7 +25,7 @@ fn all(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_value_may_stand_behind_white_space() {
+fn white_space_may_precede_a_value() {
     all(&[
         (":for i from= 1 to=\t2 do= { :put $i }", "1\n2"),
         (":if (false) do={ :put a } else= {\n  :put b\n}", "b"),
@@ -43,7 +43,7 @@ fn a_value_may_stand_behind_white_space() {
 }
 
 #[test]
-fn a_name_behind_an_empty_value_is_the_next_argument() {
+fn an_empty_value_is_followed_by_the_next_argument() {
     let get =
         ":put \"<$[/interface/bridge/get lan comment]> $[/interface/bridge/get lan disabled]\"";
     all(&[
@@ -63,7 +63,7 @@ fn a_name_behind_an_empty_value_is_the_next_argument() {
 }
 
 #[test]
-fn blanks_may_stand_between_a_backslash_and_the_line_end() {
+fn blanks_may_follow_a_continuation_backslash() {
     all(&[
         (":put \\ \n\"a b\"", "a b"),
         (":put \\\t \r\n    7", "7"),
@@ -76,7 +76,7 @@ fn blanks_may_stand_between_a_backslash_and_the_line_end() {
 }
 
 #[test]
-fn comments_stand_between_the_parts_of_values() {
+fn comments_may_separate_parts_of_values() {
     all(&[
         (
             ":put [:len {\n# first\n  1;\n  # second { ; }\n  2; # third\n  3\n#\n}]",
@@ -97,7 +97,7 @@ fn comments_stand_between_the_parts_of_values() {
 }
 
 #[test]
-fn a_positional_parameter_can_be_set_that_the_caller_did_not_pass() {
+fn an_unpassed_positional_parameter_can_be_set() {
     all(&[
         (
             ":local f do={ :if ([:len $1] = 0) do={ :set $1 \"x\"; :set $2 {a=1} }; :put \"$1 $[:tostr $2]\" }; $f; $f y",
@@ -116,7 +116,7 @@ fn a_positional_parameter_can_be_set_that_the_caller_did_not_pass() {
 }
 
 #[test]
-fn code_is_taken_by_every_command_that_declares_it() {
+fn every_command_with_a_code_argument_accepts_code() {
     let mut checked = 0;
     for menu in schema::ALL {
         for command in menu.commands {
@@ -155,7 +155,7 @@ fn a_comma_joins_texts_as_they_are() {
 }
 
 #[test]
-fn a_property_is_got_by_the_unique_beginning_of_its_name() {
+fn a_property_is_found_by_a_unique_prefix() {
     let add = "/interface/bridge/add name=lan comment=x protocol-mode=none";
     all(&[
         (

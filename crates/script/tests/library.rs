@@ -67,11 +67,8 @@ const CALLS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn functions_of_libraries_give_what_they_give_on_a_router() {
-    let Some(folder) = shared(
-        "functions_of_libraries_give_what_they_give_on_a_router",
-        "corpus/scripts",
-    ) else {
+fn library_functions_match_routeros() {
+    let Some(folder) = shared("library_functions_match_routeros", "corpus/scripts") else {
         return;
     };
     let (mut store, mut session) = (schema::store(), Session::new("admin"));

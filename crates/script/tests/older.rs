@@ -32,7 +32,7 @@ fn all(store: &mut Store, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_peer_of_before_6_43_becomes_profile_peer_and_identity() {
+fn an_ipsec_peer_before_6_43_becomes_profile_peer_and_identity() {
     let mut store = import(
         "/ip ipsec peer\n\
          add address=192.0.2.1/32 auth-method=pre-shared-key dh-group=modp2048 dpd-interval=20s \\\n\
@@ -75,7 +75,7 @@ fn a_peer_of_before_6_43_becomes_profile_peer_and_identity() {
 }
 
 #[test]
-fn a_peer_of_this_version_makes_nothing_else() {
+fn an_ipsec_peer_of_version_7_stays_unchanged() {
     let mut store = import("/ip ipsec peer add address=192.0.2.1/32 name=p disabled=yes comment=x")
         .expect("a configuration");
 
@@ -89,7 +89,7 @@ fn a_peer_of_this_version_makes_nothing_else() {
 }
 
 #[test]
-fn ciphers_that_are_gone_are_refused_with_the_reason() {
+fn removed_ciphers_are_refused_with_the_reason() {
     for text in [
         "/ip ipsec peer add address=192.0.2.1/32 enc-algorithm=aes-128,blowfish secret=x",
         "/ip ipsec profile add name=p enc-algorithm=camellia-256",

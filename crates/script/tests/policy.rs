@@ -41,7 +41,7 @@ fn seal(_: &Store, text: &str) -> Result<String, menu::Reason> {
 const DENIED: &str = "not enough permissions (9)";
 
 #[test]
-fn who_may_only_read_changes_nothing() {
+fn a_read_only_user_cannot_change_items() {
     let mut console = Console::with(Policies::READ | Policies::SENSITIVE);
 
     for line in [
@@ -61,7 +61,7 @@ fn who_may_only_read_changes_nothing() {
 }
 
 #[test]
-fn who_may_not_read_sees_nothing() {
+fn a_user_without_read_sees_nothing() {
     let mut console = Console::with(Policies::WRITE | Policies::TEST);
 
     for line in [
@@ -77,7 +77,7 @@ fn who_may_not_read_sees_nothing() {
 }
 
 #[test]
-fn who_may_not_read_runs_no_jobs() {
+fn a_user_without_read_runs_no_jobs() {
     let mut console = Console::with(Policies::NONE);
 
     for line in [
@@ -102,7 +102,7 @@ fn who_may_not_read_runs_no_jobs() {
 }
 
 #[test]
-fn users_are_managed_by_those_with_the_policy_alone() {
+fn managing_users_requires_the_policy_right() {
     let mut console = Console::with(Policies::READ | Policies::WRITE);
     for line in [
         "/user add name=x group=full password=x",
@@ -132,7 +132,7 @@ fn an_error_of_permissions_can_be_handled() {
 }
 
 #[test]
-fn nobody_is_shown_a_password_or_its_seal() {
+fn passwords_and_their_hashes_are_never_shown() {
     let mut console = Console::with(Policies::ALL);
 
     for line in [
@@ -188,7 +188,7 @@ fn the_first_user_can_be_removed_when_there_is_another() {
 }
 
 #[test]
-fn users_change_their_own_password_and_nothing_else_of_users() {
+fn users_can_change_only_their_own_password() {
     let mut console = Console::with(Policies::READ | Policies::PASSWORD);
     console.session.user = "eve".into();
     let change = |old: &str, again: &str| {
@@ -226,7 +226,7 @@ impl Console {
 }
 
 #[test]
-fn a_user_takes_back_their_own_last_change_and_nobody_elses() {
+fn a_user_can_undo_only_their_own_last_change() {
     let mut console = Console::with(Policies::ALL);
     console.run("/interface list add name=LAN");
     let before = console.state();
@@ -254,7 +254,7 @@ fn a_user_takes_back_their_own_last_change_and_nobody_elses() {
 }
 
 #[test]
-fn who_takes_back_a_change_of_users_manages_users_still() {
+fn undoing_a_change_of_users_requires_the_right_to_manage_users() {
     let mut console = Console::with(Policies::ALL);
     let manager = WRITER | Policies::POLICY;
     for change in ["/user remove eve", "/user group add name=few policy=read"] {
@@ -285,7 +285,7 @@ fn who_takes_back_a_change_of_users_manages_users_still() {
 }
 
 #[test]
-fn a_backup_is_loaded_with_what_schedulers_of_routeros_have() {
+fn a_backup_loads_routeros_scheduler_entries() {
     let scheduled = "ftp,reboot,read,write,policy,test";
     let kind = menu::Kind::Marked(Policies::WORDS);
     let value = kind.parse("policy", scheduled).expect("policies");

@@ -174,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn a_saved_configuration_loads_as_it_was(commands in prop::collection::vec(command(), 1..30)) {
+    fn a_saved_configuration_loads_unchanged(commands in prop::collection::vec(command(), 1..30)) {
         let mut store = schema::store();
         for command in &commands {
             let mut out = String::new();
@@ -216,7 +216,7 @@ fn undone(commands: &[String]) -> Result<(), TestCaseError> {
 /// One case takes as long as eight others, so only an eighth of the number of cases is run. Not with
 /// `proptest!`, where `PROPTEST_CASES` overrides the setting of a test.
 #[test]
-fn a_transaction_that_is_undone_leaves_what_was_before() {
+fn an_undone_transaction_restores_the_previous_state() {
     let config = ProptestConfig::default();
     let mut runner = TestRunner::new(ProptestConfig {
         cases: (config.cases / 8).max(150),
@@ -318,7 +318,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_nests_or_goes_on_is_read_or_refused(
+    fn deeply_nested_and_long_texts_are_parsed_or_refused(
         piece in prop::sample::select(PIECES),
         tail in prop::sample::select(PIECES),
         times in 1..600_usize,

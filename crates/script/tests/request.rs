@@ -81,7 +81,7 @@ fn an_item_is_added_changed_and_removed() {
 }
 
 #[test]
-fn queries_choose_and_count_rows() {
+fn queries_select_and_count_rows() {
     let mut store = schema::store();
 
     let all = ask(&mut store, "/interface/list/getall").1.len();
@@ -110,7 +110,7 @@ fn find_answers_the_ids_of_all_items() {
 }
 
 #[test]
-fn execute_as_string_answers_what_was_printed_and_the_error_that_ended_it() {
+fn execute_as_string_returns_the_output_and_the_final_error() {
     let mut store = schema::store();
     let mut run = |script: &str| {
         let mut request = request("/execute =as-string=");
@@ -146,7 +146,7 @@ fn settings_are_one_row_without_an_id() {
 }
 
 #[test]
-fn what_is_not_there_is_named_as_routeros_names_it() {
+fn missing_items_give_routeros_errors() {
     let mut store = schema::store();
 
     for (text, message) in [
@@ -169,7 +169,7 @@ fn what_is_not_there_is_named_as_routeros_names_it() {
 }
 
 #[test]
-fn menus_of_older_versions_are_none_for_programs() {
+fn menus_of_older_versions_are_hidden_from_programs() {
     let mut store = schema::store();
 
     for path in [
@@ -210,7 +210,7 @@ fn menus_of_older_versions_are_none_for_programs() {
 }
 
 #[test]
-fn a_user_may_do_no_more_than_at_the_console() {
+fn api_users_have_the_same_rights_as_at_the_console() {
     let mut store = schema::store();
     let mut session = Session::new("reader");
     session.policies = Policies::READ;
@@ -225,7 +225,7 @@ fn a_user_may_do_no_more_than_at_the_console() {
 }
 
 #[test]
-fn an_export_is_the_text_of_its_answer() {
+fn export_returns_its_text() {
     let mut store = schema::store();
 
     let _ = ask(&mut store, "/system/identity/set =name=R1");
@@ -237,7 +237,7 @@ fn an_export_is_the_text_of_its_answer() {
 }
 
 #[test]
-fn editors_are_told_of_the_tree_and_of_what_is_typed() {
+fn inspect_describes_menus_and_typed_text_to_editors() {
     let mut store = schema::store();
 
     let (_, rows) = ask(
@@ -353,7 +353,7 @@ fn act(menu: &Menu, command: &menu::Command) -> Result<Done, String> {
 }
 
 #[test]
-fn a_command_repeats_by_declaration_or_ends_or_is_refused() {
+fn a_command_repeats_ends_or_is_refused_as_declared() {
     let own = schema::ALL.iter().flat_map(|menu| {
         let commands = menu.commands.iter();
         commands.map(move |command| (*menu, command))
@@ -382,7 +382,7 @@ fn a_command_repeats_by_declaration_or_ends_or_is_refused() {
 }
 
 #[test]
-fn what_ends_by_itself_takes_once_and_ends() {
+fn a_terminating_command_accepts_once_and_ends() {
     let mut store = schema::store();
     for (asked, name) in [
         ("/tool/snmp-walk =address=192.0.2.1", "/tool/snmp-walk"),
@@ -410,7 +410,7 @@ fn row_of(store: &mut Store, path: &str, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_goes_without_saying_is_not_shown_to_programs() {
+fn default_flags_are_not_shown_to_programs() {
     let mut store = schema::store();
     let before = "/interface bridge add name=b\n/ip pool add name=p ranges=10.0.0.2-10.0.0.9\n\
                   /interface l2tp-client add name=l connect-to=192.0.2.1 user=u\n\

@@ -29,7 +29,7 @@ fn runner() -> TestRunner {
 }
 
 #[test]
-fn what_is_acknowledged_starts_again_and_its_export_imports() {
+fn acknowledged_changes_survive_a_restart_and_their_export_imports() {
     let mut runner = runner();
 
     let result = runner.run(&prop::collection::vec(any::<u64>(), 1..60), |seeds| {
@@ -60,7 +60,7 @@ fn what_is_acknowledged_starts_again_and_its_export_imports() {
 }
 
 #[test]
-fn a_mark_that_a_rule_excludes_makes_no_table() {
+fn an_excluded_routing_mark_creates_no_table() {
     let (store, results) =
         after(&["/ip firewall mangle add chain=forward action=accept routing-mark=!main"]);
 
@@ -82,7 +82,7 @@ fn after(commands: &[&str]) -> (Store, Vec<Result<(), String>>) {
 }
 
 #[test]
-fn what_a_view_sets_is_what_the_interface_takes() {
+fn a_view_sets_the_properties_of_the_interface() {
     let (store, results) = after(&[
         "/interface vlan add name=v interface=ether1 vlan-id=5",
         "/interface set v mtu=auto",
@@ -96,7 +96,7 @@ fn what_a_view_sets_is_what_the_interface_takes() {
 }
 
 #[test]
-fn what_names_a_removed_item_names_nothing_else_after_a_restart() {
+fn a_reference_to_a_removed_item_is_not_reused_after_a_restart() {
     let (store, results) = after(&[
         "/interface vlan add name=v interface=ether1 vlan-id=5",
         "/ip vrf add name=red interfaces=v",
@@ -109,7 +109,7 @@ fn what_names_a_removed_item_names_nothing_else_after_a_restart() {
 }
 
 #[test]
-fn a_route_of_a_removed_table_is_made_again() {
+fn a_route_of_a_removed_table_can_be_added_again() {
     let (store, results) = after(&[
         "/routing table add name=t fib",
         "/ip route add dst-address=10.1.0.0/16 gateway=10.0.0.1 routing-table=t",
@@ -122,7 +122,7 @@ fn a_route_of_a_removed_table_is_made_again() {
 }
 
 #[test]
-fn an_export_makes_what_is_named_before_what_names_it() {
+fn an_export_orders_items_before_their_references() {
     let (store, results) = after(&[
         "/interface wireguard add name=wg",
         "/interface vlan add name=v interface=wg vlan-id=5",
@@ -486,7 +486,7 @@ const SPELLED: &[&str] = &[
     "",
 ];
 #[test]
-fn what_a_list_names_is_not_given_a_name_that_parts_lists() {
+fn items_in_lists_refuse_names_with_separators() {
     let mut store = with_ports();
     let mut run = |line: &str| {
         let mut session = Session::new("admin");

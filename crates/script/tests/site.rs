@@ -73,7 +73,7 @@ fn noted() -> (Noted, Reader) {
 }
 
 #[test]
-fn the_router_is_free_between_commands_and_while_a_script_waits_or_prints() {
+fn the_router_is_unlocked_between_commands_and_while_a_script_waits_or_prints() {
     let (mut site, mut reader) = noted();
     let script = "\
         :for i from=1 to=20 do={ /ip route add dst-address=(10.0.0.0 + $i) gateway=10.0.0.1 }\n\
@@ -92,7 +92,7 @@ fn the_router_is_free_between_commands_and_while_a_script_waits_or_prints() {
 }
 
 #[test]
-fn a_long_print_lends_the_router_many_times_and_gives_every_row_once() {
+fn a_long_print_releases_the_router_often_and_prints_every_row_once() {
     let (mut site, mut reader) = noted();
     let mut session = Session::new("admin");
     let many =
@@ -115,7 +115,7 @@ fn a_long_print_lends_the_router_many_times_and_gives_every_row_once() {
 }
 
 #[test]
-fn an_interrupt_from_elsewhere_ends_a_loop_and_not_the_session() {
+fn an_interrupt_ends_a_loop_and_not_the_session() {
     let (mut site, mut reader) = noted();
     let mut session = Session::new("admin");
     reader.stop = Some(session.interrupter());

@@ -87,7 +87,7 @@ fn run(desk: &mut Desk, line: &str) -> Result<(), String> {
 }
 
 #[test]
-fn keys_are_numbers_and_none_in_time_is_65535() {
+fn inkey_returns_key_codes_and_65535_on_timeout() {
     let mut desk = Desk {
         keys: [113, 60_929].into(),
         ..Desk::default()
@@ -103,7 +103,7 @@ fn keys_are_numbers_and_none_in_time_is_65535() {
 }
 
 #[test]
-fn a_line_is_asked_for_with_a_prompt_and_what_stands_there() {
+fn ask_shows_a_prompt_and_initial_text() {
     let mut desk = Desk {
         lines: ["88.1", "secret", "y"].into(),
         ..Desk::default()
@@ -140,7 +140,7 @@ fn the_screen_is_drawn_on() {
 }
 
 #[test]
-fn where_nobody_sits_nobody_is_asked_and_nothing_is_drawn() {
+fn without_a_terminal_ask_fails_and_nothing_is_drawn() {
     let (mut session, mut out) = (Session::new("admin"), String::new());
     let mut run = |line: &str| {
         let mut store = schema::store();
@@ -158,7 +158,7 @@ fn where_nobody_sits_nobody_is_asked_and_nothing_is_drawn() {
 }
 
 #[test]
-fn what_is_put_into_use_without_effect_is_told_at_the_console_alone() {
+fn warnings_about_items_without_effect_appear_at_the_console_only() {
     let line = "/ip hotspot user add name=a disabled=yes; \
                 /ip hotspot user set a comment=b; :put still";
     let mut desk = Desk::default();
@@ -185,7 +185,7 @@ fn what_is_put_into_use_without_effect_is_told_at_the_console_alone() {
 }
 
 #[test]
-fn a_property_is_edited_at_the_terminal_and_what_is_refused_stays_there() {
+fn edit_opens_a_property_and_keeps_a_refused_text() {
     let mut router = Router {
         store: schema::store(),
     };

@@ -183,7 +183,7 @@ fn shown(site: &mut Clock, line: &str) -> String {
 }
 
 #[test]
-fn lines_go_on_below_their_headings_and_end_with_what_all_come_to() {
+fn streamed_rows_follow_their_headings_and_end_with_a_summary() {
     let mut site = Clock::new(&LINES);
 
     assert_eq!(
@@ -200,7 +200,7 @@ fn lines_go_on_below_their_headings_and_end_with_what_all_come_to() {
 }
 
 #[test]
-fn a_key_ends_what_goes_on_and_the_tool_hears_of_it() {
+fn a_key_stops_a_running_tool() {
     for tool in [&LINES, &TABLE, &PAGE] {
         let mut site = Clock::new(tool);
         site.most = 3;
@@ -228,7 +228,7 @@ fn a_key_ends_what_goes_on_and_the_tool_hears_of_it() {
 }
 
 #[test]
-fn a_table_is_drawn_again_and_may_stay_for_a_while() {
+fn a_monitored_table_is_redrawn_at_its_interval() {
     let mut site = Clock::new(&TABLE);
 
     let page = |number, double| format!("NUMBER  DOUBLE\n     {number}       {double}\n");
@@ -251,7 +251,7 @@ fn a_table_is_drawn_again_and_may_stay_for_a_while() {
 }
 
 #[test]
-fn what_is_shown_may_be_less_go_to_code_or_to_a_file() {
+fn output_can_be_filtered_run_as_code_or_written_to_a_file() {
     let mut site = Clock::new(&PAGE);
 
     assert_eq!(
@@ -305,7 +305,7 @@ fn a_route_is_checked_until_it_is_stopped() {
 }
 
 #[test]
-fn what_ends_after_one_look_is_a_step_of_a_loop() {
+fn a_command_with_once_runs_as_a_loop_step() {
     let mut site = Clock::new(&PAGE);
     let mut session = Session::new("admin");
     session.limits.steps = 1_000;
@@ -323,7 +323,7 @@ fn what_ends_after_one_look_is_a_step_of_a_loop() {
 }
 
 #[test]
-fn what_is_kept_for_a_value_is_bounded() {
+fn the_value_of_a_running_command_is_bounded() {
     let mut site = Clock::new(&LINES);
     site.most = usize::MAX;
 
@@ -364,7 +364,7 @@ fn asked(
 }
 
 #[test]
-fn a_program_is_given_rows_in_numbered_sections() {
+fn programs_get_rows_in_numbered_sections() {
     let path = "/interface/monitor-traffic";
     let all = ("interface", "aggregate");
     for tool in [&LINES, &TABLE, &PAGE] {
@@ -410,7 +410,7 @@ fn a_program_is_given_rows_in_numbered_sections() {
 }
 
 #[test]
-fn a_check_begins_and_does_not_look() {
+fn a_check_does_not_run_tools() {
     let mut site = Clock::new(&PAGE);
     let report = script::check(
         &mut site.store,

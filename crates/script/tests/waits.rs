@@ -51,7 +51,7 @@ fn runs_command_by_command(before: &str, file: &str) -> bool {
 }
 
 #[test]
-fn commands_that_wait_are_found_wherever_they_stand() {
+fn waiting_commands_are_found_at_every_position() {
     for file in [
         ":delay 1ms",
         ":put [:delay 1ms]",
@@ -89,7 +89,7 @@ fn functions_in_global_variables_are_searched() {
 }
 
 #[test]
-fn a_file_that_only_reads_and_computes_is_a_transaction() {
+fn a_file_without_waiting_commands_is_a_transaction() {
     for file in [
         ":put [:len [/interface/bridge/find]]",
         ":foreach i in=[/interface/find] do={ :put [/interface/get $i name] }",

@@ -95,7 +95,7 @@ const ADDS: &[&str] = &[
 ];
 
 #[test]
-fn following_shows_what_is_new_and_what_has_changed() {
+fn follow_prints_new_and_changed_rows() {
     let mut site = Busy::new(ADDS);
 
     let (ended, text) = shown(&mut site, "/interface list print follow terse");
@@ -119,7 +119,7 @@ fn following_shows_what_is_new_and_what_has_changed() {
 }
 
 #[test]
-fn a_row_that_is_followed_gets_the_flag_that_it_did_not_have() {
+fn a_followed_row_shows_a_new_flag() {
     let mut site = Busy::new(&[
         "/ip pool add name=a ranges=10.0.0.1",
         "/ip address set 0 disabled=yes",
@@ -135,7 +135,7 @@ fn a_row_that_is_followed_gets_the_flag_that_it_did_not_have() {
 }
 
 #[test]
-fn following_only_leaves_out_what_was_there() {
+fn follow_only_omits_existing_rows() {
     let (_, text) = shown(
         &mut Busy::new(ADDS),
         "/interface list print follow-only terse where name=b",
@@ -145,7 +145,7 @@ fn following_only_leaves_out_what_was_there() {
 }
 
 #[test]
-fn a_print_with_an_interval_is_painted_over_and_over() {
+fn print_with_an_interval_is_redrawn() {
     let mut site = Busy::new(&["/system identity set name=x"]);
 
     let (ended, text) = shown(&mut site, "/system identity print interval=2s");
@@ -158,7 +158,7 @@ fn a_print_with_an_interval_is_painted_over_and_over() {
 }
 
 #[test]
-fn rows_are_printed_in_the_order_that_is_asked_for() {
+fn rows_are_printed_in_the_requested_order() {
     let mut site = Busy::new(&[]);
     for name in ["list10", "list9", "alpha"] {
         site.do_now(&format!("/interface list add name={name}"));
@@ -175,7 +175,7 @@ fn rows_are_printed_in_the_order_that_is_asked_for() {
 }
 
 #[test]
-fn rows_are_shown_in_groups_of_those_with_the_same_value() {
+fn rows_are_grouped_by_value() {
     let mut site = Busy::new(&[]);
     for (list, address) in [("b", "10.0.0.1"), ("a", "10.0.0.2"), ("b", "10.0.0.3")] {
         site.do_now(&format!(
@@ -203,7 +203,7 @@ fn rows_are_shown_in_groups_of_those_with_the_same_value() {
 }
 
 #[test]
-fn code_is_run_for_each_row_that_is_followed() {
+fn on_event_code_runs_for_each_followed_row() {
     let mut site = Busy::new(ADDS);
 
     let line = "/interface list print follow-only terse timestamp \

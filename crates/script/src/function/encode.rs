@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_manual_converts_is_converted() {
+    fn conversions_of_the_manual_give_its_results() {
         let cases = [
             ("001", "raw", "none", "hex", "31"),
             ("AAA", "raw", "lc", "raw", "aaa"),
@@ -322,7 +322,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_form_is_read_back_as_it_was_written(data: Vec<u8>) {
+        fn every_encoding_round_trips(data: Vec<u8>) {
             let forms = [
                 "raw", "hex", "base32", "base64", "url", "rot13", "byte-array", "bit-array-lsb",
                 "bit-array-msb",
@@ -334,7 +334,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_a_reader_panic(text: String, form in 0..10_usize) {
+        fn no_text_makes_a_decoder_panic(text: String, form in 0..10_usize) {
             let forms = [
                 "raw", "hex", "base32", "base64", "url", "rot13", "num", "byte-array",
                 "bit-array-lsb", "bit-array-msb",

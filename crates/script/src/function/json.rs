@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_read_with_the_types_that_texts_look_like() {
+    fn json_strings_get_types_from_their_form() {
         let usual = Options::default();
         let read_usual = |text| read(text, &usual);
         let kind = |text| read_usual(text).map(|value| value.type_name());
@@ -325,14 +325,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(text in "\\PC*", number: i64, flag: bool) {
+        fn written_values_parse_to_the_same_values(text in "\\PC*", number: i64, flag: bool) {
             let value = Value::list([Value::str(text), Value::Num(number), Value::Bool(flag)]);
             let again = read(&write(&value, &plain()), &plain());
             prop_assert!(again.is_some_and(|again| again.equals(&value)));
         }
 
         #[test]
-        fn no_text_makes_the_reader_panic(text in "[\\[\\]{}\",:\\\\u0-9a-f.tn-]*") {
+        fn no_text_makes_the_parser_panic(text in "[\\[\\]{}\",:\\\\u0-9a-f.tn-]*") {
             let _ = read(&text, &Options::default());
         }
     }

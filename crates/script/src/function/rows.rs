@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manuals_rows_are_read_and_written() {
+    fn dsv_examples_of_the_manual_are_read_and_written() {
         let text = "a;b;c\n1;2;3\n4;5;6";
         let array = Options {
             array: true,
@@ -261,7 +261,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_the_reader_panic(text: String, delimiter in "[,;\n\"\r]{1,3}") {
+        fn no_text_makes_the_parser_panic(text: String, delimiter in "[,;\n\"\r]{1,3}") {
             let _ = read(&text, &options(&delimiter));
         }
     }

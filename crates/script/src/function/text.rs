@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_found_and_taken_whatever_they_are() {
+    fn find_and_pick_work_on_arbitrary_bytes() {
         let odd = bytes::from_bytes(b"a\xff\xfeb\xc3\xa4c");
         assert_eq!(position(&odd, "b", 0), Some(3));
         assert_eq!(position(&odd, &bytes::from_bytes(b"\xfe"), 0), Some(2));

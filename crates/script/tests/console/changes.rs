@@ -5,7 +5,7 @@ use menu::Offline;
 use super::Console;
 
 #[test]
-fn errors_read_as_the_router_prints_them() {
+fn errors_have_routeros_texts() {
     let mut console = Console::new();
     console.quietly(&["/ip address add address=10.0.0.1/24 interface=ether1"]);
     let cases = [
@@ -106,7 +106,7 @@ fn a_refused_command_changes_nothing() {
 }
 
 #[test]
-fn a_new_name_is_followed_and_a_removed_one_leaves_its_id() {
+fn references_follow_a_rename_and_show_the_id_after_removal() {
     let mut console = Console::new();
     console.quietly(&[
         "/interface vlan add interface=ether2 vlan-id=10 name=vlan10",
@@ -152,7 +152,7 @@ fn rules_keep_the_order_that_they_are_given() {
 }
 
 #[test]
-fn a_file_is_imported_wholly_or_not_at_all() {
+fn an_import_is_atomic() {
     let mut console = Console::new();
     let good =
         "/ip address\nadd address=10.0.0.1/24 interface=ether7\n/system identity\nset name=x\n";
@@ -183,7 +183,7 @@ fn a_file_is_imported_wholly_or_not_at_all() {
 }
 
 #[test]
-fn names_and_comments_have_bounds() {
+fn names_and_comments_have_a_maximum_length() {
     let mut console = Console::new();
     let long = |bytes: usize| "x".repeat(bytes);
     for (set, most, property) in [

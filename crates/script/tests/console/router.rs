@@ -63,7 +63,7 @@ impl Output for Few {
 }
 
 #[test]
-fn rows_of_the_router_stream_between_those_of_the_configuration() {
+fn dynamic_rows_are_streamed_between_configured_rows() {
     let mut console = Console::new();
     console.quietly(&["/ip route add gateway=10.0.0.254"]);
     let mut few = Few {
@@ -143,7 +143,7 @@ impl Live for Pieces {
 }
 
 #[test]
-fn a_large_table_is_looked_at_in_pieces_and_counted_at_once() {
+fn a_large_table_is_read_in_pieces_and_counted_at_once() {
     let mut console = Console::new();
     let mut run = |line: &str| console.run_with(line, &mut Pieces);
 
@@ -174,7 +174,7 @@ impl tool::Router for Carrying {
 }
 
 #[test]
-fn what_a_monitor_sees_is_shown_given_or_run_with() {
+fn monitor_results_are_printed_returned_or_passed_to_code() {
     let mut console = Console::new();
     let mut run = |line: &str| console.run_with(line, &mut Carrying);
     let monitor = "/interface monitor-traffic ether1";

@@ -156,7 +156,7 @@ fn an_export_has_the_layout_of_version_7() {
 }
 
 #[test]
-fn machines_get_rows_in_the_shape_of_rest() {
+fn programs_get_rows_in_rest_format() {
     let mut console = Console::new();
     console
         .quietly(&["/ip address add address=10.0.0.1/24 interface=ether1 comment=\"a \\\"b\\\"\""]);
@@ -195,7 +195,7 @@ fn machines_get_rows_in_the_shape_of_rest() {
 }
 
 #[test]
-fn a_command_that_nothing_carries_out_is_an_error() {
+fn an_unimplemented_command_is_an_error() {
     let mut console = Console::new();
 
     for (command, name) in [
@@ -220,7 +220,7 @@ fn a_command_that_nothing_carries_out_is_an_error() {
 }
 
 #[test]
-fn a_check_refuses_what_nothing_carries_out() {
+fn a_check_refuses_unimplemented_commands() {
     let file = "/system identity set name=a\n/system reboot\n\
                 :do { /system reboot } on-error={}\n";
     let report = script::check(&mut schema::store(), file);
@@ -229,7 +229,7 @@ fn a_check_refuses_what_nothing_carries_out() {
 }
 
 #[test]
-fn what_is_to_be_done_to_found_items_is_done_to_none_where_none_were_found() {
+fn a_command_on_an_empty_find_does_nothing() {
     let mut console = Console::new();
 
     // No router is needed for that, so a configuration may contain such commands.
@@ -247,7 +247,7 @@ fn what_is_to_be_done_to_found_items_is_done_to_none_where_none_were_found() {
 }
 
 #[test]
-fn what_others_wrote_reaches_a_terminal_as_text() {
+fn control_characters_are_escaped_on_the_terminal() {
     let mut console = Console::new();
     let name = r#"/interface list add name=LAN comment="a\1B[2J\nforged \9B1m\E2\80\AE""#;
     console.quietly(&[

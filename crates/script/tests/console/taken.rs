@@ -40,7 +40,7 @@ fn values_with_commas_between_are_one_value_of_an_argument() {
 }
 
 #[test]
-fn conditions_in_parentheses_follow_each_other_with_an_exclamation_mark() {
+fn parenthesized_conditions_may_be_negated_in_sequence() {
     let found =
         |condition: &str| last_of(&[&format!(":put [:len [/ip/ipsec/policy/find {condition}]]")]);
     assert_eq!(found("(!template !disabled)"), "0");
@@ -49,7 +49,7 @@ fn conditions_in_parentheses_follow_each_other_with_an_exclamation_mark() {
 }
 
 #[test]
-fn a_virtual_router_may_name_itself_as_its_group() {
+fn a_vrrp_interface_may_be_its_own_group_authority() {
     let mut console = Console::new();
     console.quietly(&[
         "/interface/vrrp/add name=lan interface=ether1 group-authority=lan",
@@ -70,7 +70,7 @@ fn a_virtual_router_may_name_itself_as_its_group() {
 }
 
 #[test]
-fn commands_of_a_menu_give_their_answer_as_a_value() {
+fn menu_commands_return_values() {
     for line in [
         "/ip/route/check dst-ip=1.1.1.1 as-value",
         ":put [/ip/route/check 1.1.1.1 as-value]",
@@ -89,18 +89,18 @@ fn commands_of_a_menu_give_their_answer_as_a_value() {
 }
 
 #[test]
-fn the_clock_of_the_machine_is_not_set_in_silence() {
+fn setting_the_clock_is_refused() {
     for set in ["date=2026-01-01", "time=10:00:00"] {
         let said = last_of(&[&format!("/system/clock/set {set}")]);
         assert!(
-            said.starts_with("failure: the clock is the machine's"),
+            said.starts_with("failure: the clock belongs to the machine"),
             "{said}"
         );
     }
 }
 
 #[test]
-fn an_entry_of_a_list_is_pasted_with_its_time() {
+fn a_pasted_address_list_entry_keeps_its_timeout() {
     let add = "/ip/firewall/address-list/add list=a address=192.0.2.1 creation-time=\"2026-01-01 10:00:00\"";
     assert_eq!(last_of(&[add]), "");
 }

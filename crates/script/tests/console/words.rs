@@ -3,7 +3,7 @@
 use super::Console;
 
 #[test]
-fn a_check_refuses_a_path_that_leads_nowhere() {
+fn a_check_refuses_an_unknown_path() {
     let refused = |text: &str| {
         let report = script::check(&mut schema::store(), text);
         assert_eq!(report.commands, report.accepted + report.refused.len());
@@ -30,7 +30,7 @@ fn a_check_refuses_a_path_that_leads_nowhere() {
 }
 
 #[test]
-fn a_check_refuses_what_stops_the_file_when_it_is_run() {
+fn a_check_refuses_commands_that_fail_when_run() {
     let file = |text: &str| {
         let report = script::check(&mut schema::store(), text);
         let checked = report.refused.iter();
@@ -88,7 +88,7 @@ fn a_check_refuses_what_stops_the_file_when_it_is_run() {
 }
 
 #[test]
-fn a_mistyped_table_is_refused_and_not_made() {
+fn a_mistyped_table_is_refused_and_not_created() {
     let mut console = Console::new();
     console.quietly(&["/routing table add name=isp1 fib"]);
 
@@ -113,7 +113,7 @@ fn a_mistyped_table_is_refused_and_not_made() {
 }
 
 #[test]
-fn what_a_tool_is_about_needs_no_name() {
+fn the_main_argument_of_a_tool_needs_no_name() {
     let mut console = Console::new();
     for command in [
         "/tool mac-scan ether1",
@@ -133,7 +133,7 @@ fn what_a_tool_is_about_needs_no_name() {
 }
 
 #[test]
-fn a_file_may_begin_with_a_mark_of_its_encoding() {
+fn a_file_may_begin_with_a_byte_order_mark() {
     let text = "\u{feff}/system identity\nset name=x\nset nme=y\n";
 
     let report = script::check(&mut schema::store(), text);
@@ -150,7 +150,7 @@ fn a_file_may_begin_with_a_mark_of_its_encoding() {
 }
 
 #[test]
-fn a_check_says_which_tables_a_file_of_version_6_makes() {
+fn a_check_lists_the_tables_that_a_version_6_file_creates() {
     let text = "/ip route\nadd gateway=192.0.2.1 routing-mark=isp1\n\
                 add gateway=192.0.2.2 routing-mark=isp1\n/ip firewall mangle\n\
                 add action=mark-routing chain=prerouting new-routing-mark=isp2\n\
@@ -175,7 +175,7 @@ fn a_check_says_which_tables_a_file_of_version_6_makes() {
 }
 
 #[test]
-fn completion_offers_what_can_stand_there() {
+fn completion_offers_valid_continuations() {
     let console = Console::new();
     let offered = |line: &str| -> Vec<String> {
         let found = script::complete(&console.store, &console.session, line, line.len());
@@ -264,7 +264,7 @@ fn completion_offers_names_that_items_share() {
 }
 
 #[test]
-fn completion_tells_arguments_with_a_value_from_others() {
+fn completion_distinguishes_arguments_with_and_without_value() {
     use script::Subject::{Argument, Flag};
     let console = Console::new();
     let subject = |line: &str, word: &str| {
@@ -284,7 +284,7 @@ fn completion_tells_arguments_with_a_value_from_others() {
 }
 
 #[test]
-fn menus_of_older_versions_are_read_and_not_offered() {
+fn menus_of_older_versions_are_accepted_and_not_offered() {
     let mut console = Console::new();
 
     for (line, gone) in [
@@ -306,7 +306,7 @@ fn menus_of_older_versions_are_read_and_not_offered() {
 }
 
 #[test]
-fn what_says_that_there_is_none_of_something_is_not_without_effect() {
+fn a_value_of_none_does_not_count_as_without_effect() {
     let mut console = Console::new();
 
     let servers = "/radius print detail";
@@ -320,7 +320,7 @@ fn what_says_that_there_is_none_of_something_is_not_without_effect() {
 }
 
 #[test]
-fn every_menu_that_is_offered_says_what_it_is() {
+fn every_offered_menu_has_a_help_text() {
     let console = Console::new();
     let mut paths = vec!["/".to_owned()];
 
@@ -336,7 +336,7 @@ fn every_menu_that_is_offered_says_what_it_is() {
 }
 
 #[test]
-fn highlighting_tells_words_and_errors_apart() {
+fn highlighting_distinguishes_words_and_errors() {
     use script::Class::{Argument, Command, Error, Menu, Value};
     let console = Console::new();
     let classes = |line: &str| -> Vec<_> {
@@ -365,7 +365,7 @@ fn highlighting_tells_words_and_errors_apart() {
 }
 
 #[test]
-fn places_are_those_of_the_text_with_its_carriage_returns() {
+fn positions_count_carriage_returns() {
     use script::Class::Error;
     let console = Console::new();
     let text = "# a\r\n:put 1\r\n/ip foo";
@@ -381,7 +381,7 @@ fn places_are_those_of_the_text_with_its_carriage_returns() {
 }
 
 #[test]
-fn a_value_that_its_argument_does_not_take_is_an_error_while_it_is_typed() {
+fn an_invalid_value_is_marked_while_typed() {
     let console = Console::new();
     let wrong = |line: &str| -> Vec<String> {
         let pieces = script::highlight(&console.store, "/", line);
@@ -432,7 +432,7 @@ fn a_value_that_its_argument_does_not_take_is_an_error_while_it_is_typed() {
 }
 
 #[test]
-fn check_sorts_every_command_and_goes_on_after_an_error() {
+fn check_classifies_every_command_and_continues_after_an_error() {
     let text = "/interface moonbridge\nadd name=bridge1\n/interface ethernet\n\
                 set [ find default-name=ether5 ] l2mtu=1600\n/ip address\n\
                 add address=10.0.0.1/24 interface=bridge1\nadd address=x interface=ether5\n\
