@@ -115,7 +115,7 @@ mod tests {
         let rows = CAPACITY
             .run(&[("ports", "10x1G,1x10G")])
             .expect("it calculates");
-        assert_eq!(rows[1].1, "40.00 Gbps, both ways counted");
+        assert_eq!(rows[1].1, "40.00 Gbps, counting both directions");
         assert_eq!(rows[2].1, "29761905 a second");
     }
 }

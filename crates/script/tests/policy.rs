@@ -269,7 +269,7 @@ fn undoing_a_change_of_users_requires_the_right_to_manage_users() {
             "{refused}"
         );
         assert!(
-            refused.ends_with("; to undo it needs write,policy"),
+            refused.ends_with("; undo requires write,policy"),
             "{refused}"
         );
         assert_eq!(console.state(), after);
@@ -277,7 +277,7 @@ fn undoing_a_change_of_users_requires_the_right_to_manage_users() {
         assert_eq!(console.state(), before);
         let refused = console.run_as("bob", WRITER, "/redo");
         assert!(
-            refused.ends_with("; to redo it needs write,policy"),
+            refused.ends_with("; redo requires write,policy"),
             "{refused}"
         );
         assert_eq!(console.state(), before);

@@ -504,7 +504,7 @@ fn items_in_lists_refuse_names_with_separators() {
     let refused =
         run("/ipv6 dhcp-relay option set client_mac name=\"a;b\"").expect_err("of a list");
     assert!(
-        refused.to_string().contains("a list names client_mac"),
+        refused.to_string().contains("client_mac is in a list"),
         "{refused}"
     );
     assert_eq!(
