@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_stops_the_writing_and_not_the_frames() {
+    fn a_full_disk_stops_writing_and_not_forwarding() {
         let (writing, _) = exchange(50);
 
         assert!(!writing);

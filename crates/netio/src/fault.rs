@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_happens_as_often_as_asked() {
+    fn faults_occur_at_the_configured_rate() {
         let around = |count: usize| (FRAMES / 5..FRAMES * 3 / 10).contains(&count);
         let quarter = 250_000;
 
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_waits_to_be_overtaken_keeps_the_worker_awake() {
+    fn a_reordered_frame_keeps_the_worker_awake() {
         let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let (one, _other) = MemoryPort::pair(8, Handing::Move, Offloads::default());
         let always = Faults {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_frame_is_late_but_not_lost() {
+    fn a_single_reordered_frame_is_late_but_not_lost() {
         let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let (one, mut other) = MemoryPort::pair(8, Handing::Move, Offloads::default());
         let always = Faults {

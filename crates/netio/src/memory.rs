@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_crosses_between_pools_that_do_not_know_each_other() {
+    fn a_frame_crosses_between_unrelated_pools() {
         let (mut here, mut there) = (pool(), pool());
         let free = here.available(Class::Small);
         let (mut a, mut b) = MemoryPort::pair(8, Handing::Copy, Offloads::default());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_line_drops_and_says_so() {
+    fn a_full_link_drops_and_counts_frames() {
         let mut pool = pool();
         let free = pool.available(Class::Small);
         let (mut a, _b) = MemoryPort::pair(2, Handing::Move, Offloads::default());
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn no_slot_is_lost_however_sending_and_receiving_interleave() {
+    fn no_slot_leaks_when_sending_and_receiving_interleave() {
         let (mut here, mut there) = (pool(), pool());
         let free = here.available(Class::Small);
         let (mut a, mut b) = MemoryPort::pair(3, Handing::Copy, Offloads::default());

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_to_a_file_is_received_from_it() {
+    fn frames_written_to_a_capture_are_read_back() {
         let file = Scratch::new("round");
         let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let contents: Vec<Vec<u8>> = [60, 1514, 9014, 65_550].map(|len| vec![7; len]).to_vec();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_is_not_overwritten_by_what_is_sent() {
+    fn an_output_equal_to_the_input_is_refused() {
         let file = Scratch::new("both");
         std::fs::write(&file.0, b"a capture").expect("a file");
 
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_gives_what_is_whole_and_one_error() {
+    fn a_truncated_capture_yields_its_whole_frames_and_one_error() {
         let file = Scratch::new("cut");
         let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let mut writer = FrameWriter::new(Vec::new()).expect("memory");

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_cannot_join_leaves_no_place_to_two_others() {
+    fn a_failed_registration_leaves_its_slot_free() {
         let readiness = Readiness::new().expect("descriptors");
         // epoll rejects regular files, which are always readable.
         let file = std::fs::File::open("/proc/self/exe").expect("this program");

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_putting_a_tag_on_agree() {
+    fn both_methods_of_inserting_a_vlan_tag_agree() {
         let untagged: Vec<u8> = (0..60).collect();
         let tag = tag(libc::TP_STATUS_VLAN_VALID, 0, 0x6007).expect("a valid tag");
         let mut pool = Pool::new(Sizes::LEAST).expect("memory");
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_without_addresses_takes_no_tag() {
+    fn a_frame_without_mac_addresses_gets_no_tag() {
         let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let mut frame = pool.alloc_from(&[0; 11]).expect("a slot");
 

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn congestion_means_nothing_to_a_frame_that_is_not_merged() {
+    fn the_ecn_segmentation_flag_is_ignored_on_single_frames() {
         let header = [NEEDS_CSUM, GSO_ECN, 0, 0, 0, 0, 0, 0, 0, 0];
 
         assert_eq!(decode(&header, 60).map(|offload| offload.ecn), Some(false));
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_written_alike(header: [u8; VNET_BYTES], len in 0_usize..70_000) {
+        fn offload_headers_round_trip(header: [u8; VNET_BYTES], len in 0_usize..70_000) {
             if let Some(offload) = decode(&header, len) {
                 let again = encode(&offload, &vec![0; len], 0);
                 prop_assert_eq!(decode(&again, len), Some(offload));

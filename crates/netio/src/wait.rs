@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sleeper_is_woken_by_its_waker_and_once_only() {
+    fn a_waker_ends_exactly_one_sleep() {
         let mut set = WaitSet::new().expect("descriptors");
         let waker = set.waker();
         let sleeper = thread::spawn(move || {

@@ -36,7 +36,7 @@ fn frames_of_every_length_cross_a_cable_unchanged_and_in_order() {
 }
 
 #[test]
-fn what_a_port_sends_it_does_not_receive() {
+fn a_port_does_not_receive_its_own_frames() {
     in_namespace(|| {
         cable("left", "right", 9100);
         let (mut left, mut right, mut pool) = (open("left"), open("right"), pool());
@@ -50,7 +50,7 @@ fn what_a_port_sends_it_does_not_receive() {
 }
 
 #[test]
-fn a_vlan_tag_stays_on_and_the_checksums_place_moves_with_it() {
+fn a_vlan_tag_is_preserved_and_shifts_the_checksum_offset() {
     in_namespace(|| {
         cable("left", "right", 9100);
         let (mut left, mut right, mut pool) = (open("left"), open("right"), pool());
@@ -184,7 +184,7 @@ fn two_queues_share_the_flows_and_keep_each_in_order() {
 }
 
 #[test]
-fn a_line_that_is_down_gives_the_frames_up_and_works_again_when_it_is_up() {
+fn a_link_that_is_down_drops_frames_and_works_again_when_up() {
     in_namespace(|| {
         cable("left", "right", 1500);
         let (mut left, mut right, mut pool) = (open("left"), open("right"), pool());
@@ -202,7 +202,7 @@ fn a_line_that_is_down_gives_the_frames_up_and_works_again_when_it_is_up() {
 }
 
 #[test]
-fn no_slot_stays_away_after_the_port_is_closed() {
+fn closing_the_port_returns_all_slots() {
     in_namespace(|| {
         cable("left", "right", 9100);
         let (mut left, mut right, mut pool) = (open("left"), open("right"), pool());

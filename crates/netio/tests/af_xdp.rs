@@ -58,7 +58,7 @@ fn frames_of_every_length_cross_a_cable_unchanged_and_in_order() {
 }
 
 #[test]
-fn jumbo_frames_are_cut_and_put_together() {
+fn jumbo_frames_are_split_into_chunks_and_joined() {
     in_namespace_as_root(|| {
         for (number, mode) in MODES.into_iter().enumerate() {
             let (l, r) = (format!("left{number}"), format!("right{number}"));
@@ -82,7 +82,7 @@ fn jumbo_frames_are_cut_and_put_together() {
 }
 
 #[test]
-fn an_mtu_beyond_what_can_be_put_together_is_refused_by_name() {
+fn an_mtu_above_the_joined_maximum_is_refused() {
     in_namespace_as_root(|| {
         cable("left", "right", 17_000);
         let pool = pool();
@@ -100,7 +100,7 @@ fn an_mtu_beyond_what_can_be_put_together_is_refused_by_name() {
 }
 
 #[test]
-fn a_vlan_tag_stays_on() {
+fn a_vlan_tag_is_preserved() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let mut pool = pool();
@@ -190,7 +190,7 @@ fn a_frame_of_another_pool_or_class_is_copied() {
 }
 
 #[test]
-fn closing_brings_every_slot_home_and_takes_the_program_off() {
+fn closing_returns_all_slots_and_detaches_the_program() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let mut pool = pool();
@@ -218,7 +218,7 @@ fn closing_brings_every_slot_home_and_takes_the_program_off() {
 }
 
 #[test]
-fn a_port_works_with_no_other_pool() {
+fn a_port_refuses_frames_of_another_pool() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let (mut pool, mut other) = (pool(), pool());
@@ -238,7 +238,7 @@ fn a_port_works_with_no_other_pool() {
 }
 
 #[test]
-fn a_line_that_was_down_works_again_when_it_is_up() {
+fn a_link_works_again_after_being_down() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let mut pool = pool();
@@ -275,7 +275,7 @@ fn a_line_that_was_down_works_again_when_it_is_up() {
 }
 
 #[test]
-fn a_port_that_says_that_it_sends_nothing_has_sent_all() {
+fn a_port_without_pending_frames_has_sent_all() {
     /// More frames than some kernels send in one call of `transmit`.
     const FRAMES: usize = 2000;
     in_namespace_as_root(|| {

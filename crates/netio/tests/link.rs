@@ -64,7 +64,7 @@ fn a_device_is_listed_with_its_name_address_mtu_and_kind() {
 }
 
 #[test]
-fn a_device_is_followed_from_its_birth_to_its_end_and_to_its_return() {
+fn events_report_a_device_from_creation_to_removal_and_return() {
     in_namespace(|| {
         let mut monitor = Follower::new();
         let named = |event: &LinkEvent, name: &str| match event {
@@ -112,7 +112,7 @@ fn a_device_is_followed_from_its_birth_to_its_end_and_to_its_return() {
 }
 
 #[test]
-fn a_device_is_found_by_its_other_names() {
+fn a_device_is_found_by_its_alternative_names() {
     in_namespace(|| {
         cable("left", "right", 1500);
         let mut monitor = Follower::new();
@@ -134,7 +134,7 @@ fn a_device_is_found_by_its_other_names() {
 }
 
 #[test]
-fn what_is_set_is_there() {
+fn link_settings_are_applied() {
     in_namespace(|| {
         cable("left", "right", 1500);
         let mut links = Links::open().expect("netlink");
@@ -152,7 +152,7 @@ fn what_is_set_is_there() {
 }
 
 #[test]
-fn the_drivers_counters_are_read() {
+fn driver_counters_are_read() {
     in_namespace(|| {
         cable("left", "right", 1500);
         let mut ports = netio::PacketPort::open("left", 1).expect("a packet socket");
@@ -173,7 +173,7 @@ fn the_drivers_counters_are_read() {
 }
 
 #[test]
-fn offloads_are_switched_off_and_queues_counted() {
+fn offloads_are_disabled_and_queues_counted() {
     in_namespace(|| {
         cable_with("left", "right", 1500, 2);
 

@@ -68,7 +68,7 @@ fn refusal(spec: &str, pool: &Pool, state: &State) -> String {
 }
 
 #[test]
-fn a_bare_virtual_device_is_opened_by_af_packet_and_says_why() {
+fn a_virtual_device_is_opened_by_af_packet_with_the_reason() {
     in_namespace(|| {
         cable("left", "right", 1500);
         ip("addr add 192.0.2.1/24 dev left");
@@ -192,7 +192,7 @@ fn second_router(test: &str, driver: &str) {
 }
 
 #[test]
-fn a_port_of_a_bridge_is_not_taken_unasked() {
+fn a_bridge_port_is_not_taken_over_without_take() {
     in_namespace(|| {
         cable("left", "right", 1500);
         ip("link add br0 type bridge");
@@ -211,14 +211,14 @@ fn a_port_of_a_bridge_is_not_taken_unasked() {
 }
 
 #[test]
-fn what_a_killed_router_left_is_taken_when_told_to_and_known_no_more_after() {
+fn take_takes_over_a_killed_routers_device_and_drops_its_settings() {
     if OtherRouter::if_other() {
         return;
     }
     in_namespace(|| {
         cable("left", "right", 1500);
         let (pool, state) = (pool(), State::new());
-        let test = "what_a_killed_router_left_is_taken_when_told_to_and_known_no_more_after";
+        let test = "take_takes_over_a_killed_routers_device_and_drops_its_settings";
         let other = OtherRouter::start(test, "packet");
         let _written = State::of(other.0.id());
         other.kill();
@@ -231,29 +231,29 @@ fn what_a_killed_router_left_is_taken_when_told_to_and_known_no_more_after() {
 }
 
 #[test]
-fn a_device_that_another_router_has_is_not_taken_even_when_told_to() {
+fn a_device_of_a_running_router_is_not_taken_over_even_with_take() {
     if OtherRouter::if_other() {
         return;
     }
     in_namespace(|| {
-        let test = "a_device_that_another_router_has_is_not_taken_even_when_told_to";
+        let test = "a_device_of_a_running_router_is_not_taken_over_even_with_take";
         second_router(test, "packet");
     });
 }
 
 #[test]
-fn a_device_that_another_router_has_by_xdp_is_not_taken_either() {
+fn a_device_that_a_running_router_uses_by_xdp_is_not_taken_over() {
     if OtherRouter::if_other() {
         return;
     }
     in_namespace_as_root(|| {
-        let test = "a_device_that_another_router_has_by_xdp_is_not_taken_either";
+        let test = "a_device_that_a_running_router_uses_by_xdp_is_not_taken_over";
         second_router(test, "xdp");
     });
 }
 
 #[test]
-fn a_device_whose_frames_an_unknown_program_gets_first_is_not_taken_unasked() {
+fn a_device_with_a_foreign_xdp_program_is_not_taken_over_without_take() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let (pool, state) = (pool(), State::new());
@@ -298,36 +298,36 @@ fn router_apart(test: &str, driver: &str) {
 }
 
 #[test]
-fn a_router_in_another_process_namespace_is_seen_to_live() {
+fn a_running_router_in_another_pid_namespace_is_detected() {
     if OtherRouter::if_other() {
         return;
     }
     in_namespace(|| {
-        let test = "a_router_in_another_process_namespace_is_seen_to_live";
+        let test = "a_running_router_in_another_pid_namespace_is_detected";
         router_apart(test, "packet");
     });
 }
 
 #[test]
-fn a_router_in_another_process_namespace_is_seen_to_live_by_xdp() {
+fn a_running_router_in_another_pid_namespace_is_detected_by_xdp() {
     if OtherRouter::if_other() {
         return;
     }
     in_namespace_as_root(|| {
-        let test = "a_router_in_another_process_namespace_is_seen_to_live_by_xdp";
+        let test = "a_running_router_in_another_pid_namespace_is_detected_by_xdp";
         router_apart(test, "xdp");
     });
 }
 
 #[test]
-fn what_a_running_router_wrote_down_is_not_put_back_by_another() {
+fn saved_settings_of_a_running_router_are_not_restored_by_another() {
     if OtherRouter::if_other() {
         return;
     }
     in_namespace(|| {
         cable("left", "right", 1500);
         ip("addr add 192.0.2.1/24 dev left");
-        let test = "what_a_running_router_wrote_down_is_not_put_back_by_another";
+        let test = "saved_settings_of_a_running_router_are_not_restored_by_another";
         let other = OtherRouter::start(test, "packet");
         let folder = State::of(other.0.id());
         let file = folder.0.join("left.taken");
@@ -345,15 +345,14 @@ fn what_a_running_router_wrote_down_is_not_put_back_by_another() {
 }
 
 #[test]
-fn what_a_crash_left_taken_under_another_name_is_given_back_before_a_device_is_taken() {
+fn a_device_renamed_after_a_crash_is_restored_before_the_next_takeover() {
     if OtherRouter::if_other() {
         return;
     }
     in_namespace(|| {
         cable("left", "right", 1500);
         ip("addr add 192.0.2.1/24 dev left");
-        let test =
-            "what_a_crash_left_taken_under_another_name_is_given_back_before_a_device_is_taken";
+        let test = "a_device_renamed_after_a_crash_is_restored_before_the_next_takeover";
         let other = OtherRouter::start(test, "packet");
         let (pool, state) = (pool(), State::of(other.0.id()));
         let right_has_it = || run("ip", "addr show dev right").1.contains("192.0.2.1/24");
@@ -378,7 +377,7 @@ fn what_a_crash_left_taken_under_another_name_is_given_back_before_a_device_is_t
 }
 
 #[test]
-fn xdp_on_a_virtual_cable_is_generic_unless_asked_otherwise() {
+fn xdp_on_a_veth_device_is_generic_by_default() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let (mut pool, state) = (pool(), State::new());
@@ -398,7 +397,7 @@ fn xdp_on_a_virtual_cable_is_generic_unless_asked_otherwise() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_refused_by_name_and_left_as_it_was() {
+fn devices_that_cannot_be_opened_are_refused_and_left_unchanged() {
     in_namespace_as_root(|| {
         let (pool, state) = (pool(), State::new());
         cable("left", "right", 17_000);
@@ -444,7 +443,7 @@ fn what_cannot_be_opened_is_refused_by_name_and_left_as_it_was() {
 }
 
 #[test]
-fn a_driver_that_does_not_do_it_gives_its_reason() {
+fn a_failing_driver_gives_its_reason() {
     in_namespace_as_root(|| {
         let (pool, state) = (pool(), State::new());
         ip("link add bridge7 type bridge");
@@ -459,7 +458,7 @@ fn a_driver_that_does_not_do_it_gives_its_reason() {
 }
 
 #[test]
-fn a_tap_is_made_switched_on_and_gone_with_its_port() {
+fn a_tap_device_is_created_up_and_removed_with_its_port() {
     in_namespace_with_tun(|| {
         let (pool, state) = (pool(), State::new());
 
@@ -527,7 +526,7 @@ fn a_device_that_goes_down_ends_one_sleep_only() {
 }
 
 #[test]
-fn a_device_that_vanishes_is_endured_and_picked_up_when_it_is_back() {
+fn a_vanished_device_is_tolerated_and_reopened_on_return() {
     in_namespace_as_root(|| {
         for driver in ["packet", "xdp-generic", "xdp-native"] {
             let (mut pool, state) = (pool(), State::new());
@@ -569,7 +568,7 @@ fn a_device_that_vanishes_is_endured_and_picked_up_when_it_is_back() {
 }
 
 #[test]
-fn a_device_gets_the_mtu_that_is_asked_for_where_its_driver_does_that() {
+fn a_device_gets_the_requested_mtu_if_its_driver_supports_it() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let (mut pool, state) = (pool(), State::new());
@@ -603,7 +602,7 @@ fn a_device_gets_the_mtu_that_is_asked_for_where_its_driver_does_that() {
 }
 
 #[test]
-fn a_device_may_be_asked_for_by_an_alternative_name() {
+fn a_device_can_be_opened_by_an_alternative_name() {
     in_namespace(|| {
         cable("left", "right", 1500);
         ip("addr add 192.0.2.1/24 dev left");

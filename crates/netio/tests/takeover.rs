@@ -83,7 +83,7 @@ fn filters() -> String {
 }
 
 #[test]
-fn what_was_on_a_device_is_off_while_it_is_ours_and_back_after() {
+fn addresses_and_routes_are_removed_at_takeover_and_restored_at_release() {
     in_namespace(|| {
         equipped();
         let (before, state) = (shown(), State::new());
@@ -107,7 +107,7 @@ fn what_was_on_a_device_is_off_while_it_is_ours_and_back_after() {
 }
 
 #[test]
-fn neighbours_that_were_written_down_are_back_after() {
+fn static_neighbours_are_restored_at_release() {
     in_namespace(|| {
         equipped();
         ip("neigh add 192.0.2.3 lladdr 02:00:00:00:00:03 dev left nud permanent");
@@ -130,7 +130,7 @@ fn neighbours_that_were_written_down_are_back_after() {
 }
 
 #[test]
-fn who_may_not_take_a_device_over_leaves_it_and_no_file() {
+fn a_takeover_without_permission_changes_nothing_and_leaves_no_file() {
     in_namespace(|| {
         equipped();
         let (before, state) = (shown(), State::new());
@@ -150,7 +150,7 @@ fn who_may_not_take_a_device_over_leaves_it_and_no_file() {
 }
 
 #[test]
-fn a_crash_is_made_good_by_the_next_start() {
+fn the_next_start_restores_devices_after_a_crash() {
     in_namespace(|| {
         equipped();
         let (before, state) = (shown(), State::new());
@@ -168,7 +168,7 @@ fn a_crash_is_made_good_by_the_next_start() {
 }
 
 #[test]
-fn taking_over_after_a_crash_keeps_what_the_first_time_saved() {
+fn a_takeover_after_a_crash_keeps_the_first_saved_settings() {
     in_namespace(|| {
         equipped();
         let (before, state) = (shown(), State::new());
@@ -190,7 +190,7 @@ fn mtu() -> u32 {
 }
 
 #[test]
-fn a_device_has_a_longer_mtu_as_long_as_it_is_asked_for_and_ours() {
+fn a_raised_mtu_lasts_as_long_as_the_takeover() {
     in_namespace(|| {
         cable("left", "right", 1500);
         let state = State::new();
@@ -211,7 +211,7 @@ fn a_device_has_a_longer_mtu_as_long_as_it_is_asked_for_and_ours() {
 }
 
 #[test]
-fn a_device_is_on_again_that_was_switched_off_while_it_was_ours() {
+fn a_device_disabled_during_the_takeover_is_up_after_release() {
     in_namespace(|| {
         equipped();
         let (before, state) = (shown(), State::new());
@@ -232,7 +232,7 @@ fn a_device_is_on_again_that_was_switched_off_while_it_was_ours() {
 }
 
 #[test]
-fn the_mtu_of_before_a_crash_is_given_back() {
+fn the_mtu_from_before_a_crash_is_restored() {
     in_namespace(|| {
         cable("left", "right", 1500);
         let state = State::new();
@@ -250,7 +250,7 @@ fn the_mtu_of_before_a_crash_is_given_back() {
 }
 
 #[test]
-fn a_file_about_a_device_that_was_made_anew_is_not_used() {
+fn a_settings_file_of_a_recreated_device_is_not_used() {
     in_namespace(|| {
         equipped();
         let state = State::new();
@@ -267,7 +267,7 @@ fn a_file_about_a_device_that_was_made_anew_is_not_used() {
 }
 
 #[test]
-fn a_file_may_have_a_long_name_or_one_that_is_too_long_to_be_told() {
+fn a_settings_file_may_have_a_name_too_long_for_the_mark() {
     for depth in [4, 5] {
         in_namespace(|| {
             cable("left", "right", 1500);
@@ -290,7 +290,7 @@ fn a_file_may_have_a_long_name_or_one_that_is_too_long_to_be_told() {
 }
 
 #[test]
-fn a_device_that_was_renamed_while_it_was_ours_is_given_back() {
+fn a_device_renamed_during_the_takeover_is_restored() {
     in_namespace(|| {
         equipped();
         let (before, state) = (shown(), State::new());
@@ -306,7 +306,7 @@ fn a_device_that_was_renamed_while_it_was_ours_is_given_back() {
 }
 
 #[test]
-fn a_device_that_was_renamed_after_a_crash_is_given_back() {
+fn a_device_renamed_after_a_crash_is_restored() {
     in_namespace(|| {
         equipped();
         let (before, state) = (shown(), State::new());
@@ -321,7 +321,7 @@ fn a_device_that_was_renamed_after_a_crash_is_given_back() {
 }
 
 #[test]
-fn devices_that_swapped_their_names_while_they_were_ours_are_given_back() {
+fn devices_that_swapped_names_during_the_takeover_are_restored() {
     in_namespace(|| {
         cable("left", "right", 1500);
         ip("addr add 192.0.2.1/24 dev left");
@@ -340,7 +340,7 @@ fn devices_that_swapped_their_names_while_they_were_ours_are_given_back() {
 }
 
 #[test]
-fn a_file_about_a_device_that_is_called_otherwise_now_is_not_lost_to_the_one_that_has_its_name() {
+fn a_takeover_under_a_reused_name_first_restores_the_renamed_device() {
     in_namespace(|| {
         cable("left", "right", 1500);
         ip("addr add 192.0.2.1/24 dev left");
@@ -410,7 +410,7 @@ fn routes() -> String {
 }
 
 #[test]
-fn routes_that_need_two_devices_are_back_when_both_are_in_whatever_order() {
+fn routes_over_two_devices_are_restored_when_both_are_released() {
     for backwards in [false, true] {
         in_namespace(|| {
             entwined();
@@ -432,7 +432,7 @@ fn routes_that_need_two_devices_are_back_when_both_are_in_whatever_order() {
 }
 
 #[test]
-fn routes_that_need_two_devices_are_back_after_a_crash_also_when_one_is_taken_again() {
+fn routes_over_two_devices_are_restored_after_a_crash_and_another_takeover() {
     in_namespace(|| {
         entwined();
         let (before, state) = (routes(), State::new());
@@ -450,7 +450,7 @@ fn routes_that_need_two_devices_are_back_after_a_crash_also_when_one_is_taken_ag
 }
 
 #[test]
-fn a_route_with_an_address_of_ipv6_that_was_in_use_is_back_at_once() {
+fn a_route_with_an_ipv6_source_address_is_restored_at_once() {
     in_namespace(|| {
         equipped();
         // Without `nodad` at first, the kernel would run duplicate address detection.
@@ -466,7 +466,7 @@ fn a_route_with_an_address_of_ipv6_that_was_in_use_is_back_at_once() {
 }
 
 #[test]
-fn a_route_by_another_device_that_has_an_address_of_ours_is_back_with_it() {
+fn a_route_of_another_device_returns_with_its_source_address() {
     in_namespace(|| {
         entwined();
         let (before, state) = (routes(), State::new());
@@ -480,7 +480,7 @@ fn a_route_by_another_device_that_has_an_address_of_ours_is_back_with_it() {
 }
 
 #[test]
-fn a_route_that_the_kernel_does_not_take_any_more_is_not_tried_for_ever() {
+fn a_refused_route_is_not_retried_forever() {
     in_namespace(|| {
         entwined();
         let state = State::new();
@@ -501,7 +501,7 @@ fn a_route_that_the_kernel_does_not_take_any_more_is_not_tried_for_ever() {
 }
 
 #[test]
-fn somebody_elses_filter_stays() {
+fn a_foreign_filter_is_kept() {
     for place in [
         "pref 9",
         "pref 1 handle 1",
@@ -524,7 +524,7 @@ fn somebody_elses_filter_stays() {
 }
 
 #[test]
-fn somebody_elses_filter_that_came_while_the_device_was_ours_stays() {
+fn a_foreign_filter_added_during_the_takeover_is_kept() {
     for place in ["ingress", "egress"] {
         in_namespace(|| {
             cable("left", "right", 1500);
@@ -553,7 +553,7 @@ fn tc(words: &str) {
 }
 
 #[test]
-fn the_kernel_does_not_see_the_frames_of_a_device_that_is_ours() {
+fn the_kernel_does_not_receive_frames_of_a_taken_device() {
     in_namespace(|| {
         cable("left", "right", 1500);
         // This filter would run first.
@@ -580,7 +580,7 @@ fn the_kernel_does_not_see_the_frames_of_a_device_that_is_ours() {
 }
 
 #[test]
-fn the_device_of_the_default_route_is_known() {
+fn the_device_of_the_default_route_is_detected() {
     in_namespace(|| {
         equipped();
         let mut links = Links::open().expect("netlink");

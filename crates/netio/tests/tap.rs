@@ -151,7 +151,7 @@ fn two_queues_are_one_device() {
 }
 
 #[test]
-fn a_device_that_somebody_made_is_opened_as_it_was_made() {
+fn an_existing_tap_device_is_opened_with_its_queues() {
     in_namespace_with_tun(|| {
         let queues = |name: &str, wanted| {
             let mut opened = 0;
@@ -173,7 +173,7 @@ fn a_device_that_somebody_made_is_opened_as_it_was_made() {
 }
 
 #[test]
-fn a_device_that_another_has_or_of_another_kind_is_refused() {
+fn a_tap_device_in_use_or_of_another_kind_is_refused() {
     in_namespace_with_tun(|| {
         let refusal = |name: &str, queues| {
             let refused = TapPort::open(name, Layer::Tap, queues).expect_err("not to be had");
@@ -220,7 +220,7 @@ fn arrivals(queues: &mut [TapPort], pool: &mut frame::Pool, count: usize) -> Vec
 }
 
 #[test]
-fn flows_are_spread_over_queues_and_keep_theirs_and_their_order() {
+fn flows_are_spread_over_queues_and_keep_queue_and_order() {
     const FLOWS: usize = 64;
     const EACH: u8 = 20;
     in_namespace_with_tun(|| {
@@ -329,7 +329,7 @@ fn reflect(tap: &mut TapPort, pool: &mut frame::Pool) -> Option<frame::Frame> {
 }
 
 #[test]
-fn many_quiet_devices_cost_one_system_call_a_step() {
+fn many_idle_devices_cost_one_system_call_per_step() {
     in_namespace_with_tun(|| {
         let readiness = Readiness::new().expect("descriptors");
         let mut pool = pool();
@@ -397,7 +397,7 @@ fn many_quiet_devices_cost_one_system_call_a_step() {
 }
 
 #[test]
-fn quiet_devices_that_were_read_once_keep_no_slots() {
+fn idle_devices_hold_no_slots() {
     in_namespace_with_tun(|| {
         let readiness = Readiness::new().expect("descriptors");
         let mut pool = pool();

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn no_interface_is_in_no_set() {
+    fn the_absent_interface_is_in_no_set() {
         let set: ClassSet = [0, 3, 70].map(Class).into_iter().collect();
         assert!(!set.has(Class::NONE) && !set.has(Class(700)));
         assert_eq!(set.iter().collect::<Vec<_>>(), [3, 70].map(Class));

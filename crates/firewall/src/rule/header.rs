@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_segment_is_read_from_a_syn() {
+    fn the_mss_is_read_from_a_syn() {
         let mut packet = vec![0x45, 0, 0, 52, 0, 0, 0, 0, 64, 6, 0, 0];
         packet.extend([
             10, 0, 0, 1, 10, 0, 0, 2, 0, 80, 0, 81, 0, 0, 0, 0, 0, 0, 0, 0,

@@ -360,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mask_is_as_many_spans_as_it_leaves_open() {
+    fn a_mask_expands_to_ranges() {
         let set = |value: u64, mask: u64| MacSet::new(Mac::from_u64(value), Mac::from_u64(mask));
         let all = (1 << 48) - 1;
 

@@ -374,7 +374,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_fixed_part_has_what_some_range_has(
+        fn the_fixed_part_covers_every_range(
             ranges in proptest::collection::vec((any::<u32>(), 0_u32..1 << 22, any::<bool>()), 0..60),
             asked in proptest::collection::vec(any::<u32>(), 40),
         ) {
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_added_address_is_there_until_its_time() {
+    fn a_dynamic_address_stays_until_its_timeout() {
         let list = List::new(1).expect("address space");
         let at = Instant::from_secs;
         assert!(list.add(7, Some(at(10)), at(1)) && list.add(8, None, at(1)));
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_names_are_apart_from_those_that_rules_add() {
+    fn resolved_addresses_are_separate_from_those_added_by_rules() {
         let list = List::new(1).expect("address space");
         let far = 1 << 100;
         assert!(!list.has(7, Instant::ZERO) && !list.remove_named(7));
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_workers_add_are_there_for_all() {
+    fn an_address_added_by_one_worker_is_visible_to_all() {
         let list = List::new(1).expect("address space");
         std::thread::scope(|scope| {
             for worker in 0..2_u128 {

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_follow_each_other_spread_whatever_the_seed() {
+    fn successive_keys_spread_for_every_seed() {
         let mut table = Shared::<1>::new(1 << 18).expect("address space");
         let mut rng = machine::Rng::seeded(1);
         for _ in 0..1_000 {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn several_threads_enter_each_key_once() {
+    fn concurrent_inserts_add_each_key_once() {
         let table = Shared::<1>::new(4096).expect("address space");
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sleeping_thread_enters_is_finished_in_its_stead() {
+    fn another_thread_completes_the_insert_of_a_stalled_one() {
         let table = Shared::<1>::new(16).expect("address space");
         let tag = table.tag(0, 7, 0);
         // The lower slot continues.
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_gives_away_the_oldest_or_nothing() {
+    fn a_full_table_evicts_the_oldest_entry_or_none() {
         let table = Shared::<1>::new(16).expect("address space");
         for key in 0..16 {
             let begin = |values: &Values<1>| values[0].store(key, Ordering::Relaxed);

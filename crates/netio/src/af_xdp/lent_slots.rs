@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_is_taken_back_once_wherever_the_address_points() {
+    fn a_lent_slot_is_reclaimed_exactly_once() {
         let mut lent = LentSlots::new(100);
         lent.mark(99 * SLOT_BYTES);
         lent.mark(3 * SLOT_BYTES + 256);

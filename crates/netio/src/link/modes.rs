@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_are_read_as_they_were_written_and_what_is_cut_ends_them() {
+    fn attributes_round_trip_and_truncation_ends_the_list() {
         let bytes = [attribute(3, &[1]), attribute(7 | NESTED, b"value")].concat();
         let read: Vec<_> = attributes(&bytes).collect();
         assert_eq!(read, [(3, &[1][..]), (7, b"value")]);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_modes_says_so() {
+    fn a_device_without_link_modes_is_reported() {
         let Ok(mut ethtool) = Ethtool::open() else {
             return eprintln!("skipped: this kernel has no ethtool by netlink");
         };

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_read_and_written_alike() {
+    fn port_specifications_round_trip() {
         for text in [
             "eth1",
             "xdp:eth1",
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_specifications_have_named_errors() {
         let error = |text: &str| text.parse::<Spec>().expect_err(text);
 
         assert_eq!(error("dpdk:eth1"), SpecError::Driver("dpdk".to_owned()));
@@ -217,7 +217,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_written_so_that_it_reads_the_same(text in "\\PC{0,24}") {
+        fn arbitrary_specifications_round_trip(text in "\\PC{0,24}") {
             if let Ok(spec) = text.parse::<Spec>() {
                 prop_assert_eq!(spec.to_string().parse(), Ok(spec));
             }

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_says_whose_it_is_and_where_what_was_there_is_written() {
+    fn the_mark_names_the_owner_and_the_settings_file() {
         let without_name = 4 * 8;
         for file in ["/", "/run", "/run/ferroute.devices/eth1.taken"] {
             let said = program(&claim(Some(file))).concat();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_does_without_a_name_that_is_too_long() {
+    fn a_too_long_file_name_is_omitted_from_the_mark() {
         let long = "/".repeat(LONGEST_NAME + 1);
 
         let said = program(&claim(Some(&long))).concat();
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_of_somebody_else_says_nothing() {
+    fn a_foreign_program_has_no_mark() {
         assert_eq!(claim_in(&instruction(RETURN, TC_ACT_SHOT)), None);
         // Other instructions belong to another kind of filter.
         let other = [LOAD, LOAD, LOAD, RETURN].map(|code| instruction(code, TC_ACT_SHOT));

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_says_whether_a_process_ends() {
+    fn a_process_descriptor_reports_the_end_of_the_process() {
         let ends = "7 (a) b) Z 1 7 7 0 -1 4228108 0";
         let runs = "7 (ferroute) S 1 7 7 0 -1 4194560 0";
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_kernel_s_list_says_its_device_and_number() {
+    fn a_line_of_the_kernels_list_is_parsed() {
         let line = "0000000000000000 3      3    0003   7     1 0      1000   4321  ";
 
         assert_eq!(number(line, 7), Some(4321));

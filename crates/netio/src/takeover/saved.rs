@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn saved_settings_round_trip() {
         let text = saved().text();
 
         assert!(text.contains("address 0218ff # 192.0.2.1/24\n"), "{text}");
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_before_renamed_devices_were_known_is_about_a_name() {
+    fn an_old_settings_file_identifies_its_device_by_name() {
         let text = saved().text().replace("made hardware 020000000007\n", "");
 
         assert_eq!(
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_anywhere_is_not_used() {
+    fn a_truncated_settings_file_is_not_used() {
         let text = saved().text();
 
         for end in 0..text.len() - 1 {

@@ -7,7 +7,7 @@ use crate::bed::*;
 use crate::common::*;
 
 #[test]
-fn what_a_port_has_learned_the_kernel_forwards_and_counts() {
+fn the_kernel_forwards_and_counts_installed_flows() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         for plain in [PLAIN4, PLAIN6] {
@@ -44,7 +44,7 @@ fn what_a_port_has_learned_the_kernel_forwards_and_counts() {
 }
 
 #[test]
-fn checksums_at_the_edge_are_forwarded_right() {
+fn boundary_checksums_are_forwarded_correctly() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         bed.learn(&PLAIN4);
@@ -77,7 +77,7 @@ fn checksums_at_the_edge_are_forwarded_right() {
 }
 
 #[test]
-fn whatever_else_comes_the_router_is_asked() {
+fn all_other_packets_go_to_the_router() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         for plain in [PLAIN4, PLAIN6] {
@@ -140,7 +140,7 @@ fn whatever_else_comes_the_router_is_asked() {
 }
 
 #[test]
-fn what_was_learned_before_a_change_is_forgotten() {
+fn flows_installed_before_a_change_are_removed() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         bed.learn(&PLAIN4);
@@ -161,7 +161,7 @@ fn what_was_learned_before_a_change_is_forgotten() {
 }
 
 #[test]
-fn many_learn_and_none_is_taken_for_another() {
+fn many_installed_flows_are_not_confused() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         let count = 20_000_u128;
@@ -237,7 +237,7 @@ fn link_of_neighbour(came: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn a_frame_that_is_damaged_is_forwarded_only_if_a_router_would() {
+fn a_damaged_frame_is_forwarded_only_if_a_router_would() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         let mut rng = machine::Rng::seeded(0x5eed);

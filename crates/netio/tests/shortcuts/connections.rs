@@ -244,7 +244,7 @@ impl Bed {
 }
 
 #[test]
-fn what_belongs_to_a_connection_is_forwarded_and_counted_for_it() {
+fn packets_of_an_offloaded_connection_are_forwarded_and_counted() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         for (talk, token) in talks().into_iter().zip(1 << 63..) {
@@ -274,7 +274,7 @@ fn what_belongs_to_a_connection_is_forwarded_and_counted_for_it() {
 }
 
 #[test]
-fn other_packets_between_the_same_hosts_are_asked_about() {
+fn other_packets_between_the_same_hosts_go_to_the_worker() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         for (talk, token) in talks().into_iter().zip(1..) {
@@ -355,7 +355,7 @@ fn packets_are_translated_and_their_checksums_follow() {
 }
 
 #[test]
-fn a_checksum_of_udp_that_comes_to_nothing_is_all_ones() {
+fn a_zero_udp_checksum_is_sent_as_all_ones() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         let after = TALK.translated();
@@ -381,7 +381,7 @@ fn a_checksum_of_udp_that_comes_to_nothing_is_all_ones() {
 }
 
 #[test]
-fn a_shortcut_ends_with_its_connection() {
+fn an_offload_entry_ends_with_its_connection() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         bed.learn_talk(&TALK, 1, None);
@@ -408,7 +408,7 @@ fn a_shortcut_ends_with_its_connection() {
 }
 
 #[test]
-fn what_is_known_of_a_connection_changes_when_nobody_can_mistake_it() {
+fn an_offload_entry_is_replaced_without_mixed_reads() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         let after = TALK.translated();
@@ -440,7 +440,7 @@ fn what_is_known_of_a_connection_changes_when_nobody_can_mistake_it() {
 }
 
 #[test]
-fn each_connection_is_gathered_once_a_second() {
+fn counters_of_each_connection_are_collected_once_a_second() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         let talks: Vec<Talk> = (0..100)
@@ -483,7 +483,7 @@ fn each_connection_is_gathered_once_a_second() {
 }
 
 #[test]
-fn lanes_of_rules_that_are_gone_are_used_again() {
+fn lanes_of_removed_rules_are_reused() {
     in_namespace_as_root(|| {
         let Some(mut bed) = Bed::new() else { return };
         // As many shortcuts as the table holds.

@@ -13,7 +13,7 @@ fn bed() -> Option<Bed> {
 }
 
 #[test]
-fn known_hosts_are_switched_between_and_counted() {
+fn frames_between_known_hosts_are_switched_and_counted() {
     in_namespace_as_root(|| {
         let Some(mut bed) = bed() else { return };
         let frames: Vec<_> = (0..64)
@@ -49,7 +49,7 @@ fn known_hosts_are_switched_between_and_counted() {
 }
 
 #[test]
-fn whatever_else_comes_the_worker_is_asked() {
+fn all_other_frames_go_to_the_worker() {
     in_namespace_as_root(|| {
         let Some(mut bed) = bed() else { return };
         let known = [between(mac(0), mac(1), 1, 60)];
@@ -77,7 +77,7 @@ fn whatever_else_comes_the_worker_is_asked() {
 }
 
 #[test]
-fn a_change_holds_at_once() {
+fn a_change_takes_effect_at_once() {
     in_namespace_as_root(|| {
         let Some(mut bed) = bed() else { return };
         let frame = [between(mac(0), mac(1), 1, 60)];
@@ -125,7 +125,7 @@ fn a_change_holds_at_once() {
 }
 
 #[test]
-fn a_port_that_does_not_learn_takes_frames_from_anybody() {
+fn a_port_without_learning_accepts_all_source_addresses() {
     in_namespace_as_root(|| {
         let Some(mut bed) = bed() else { return };
         let frame = [between(mac(9), mac(1), 1, 60)];

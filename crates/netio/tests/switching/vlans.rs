@@ -18,7 +18,7 @@ fn bed() -> Option<Bed> {
 }
 
 #[test]
-fn tags_are_pushed_and_popped_as_the_ports_are_members() {
+fn vlan_tags_follow_the_membership_of_ports() {
     in_namespace_as_root(|| {
         let Some(mut bed) = bed() else { return };
         for len in [60, 61, 1500, 1510] {
@@ -41,7 +41,7 @@ fn tags_are_pushed_and_popped_as_the_ports_are_members() {
 }
 
 #[test]
-fn what_is_no_members_the_worker_is_asked() {
+fn frames_of_non_member_vlans_go_to_the_worker() {
     in_namespace_as_root(|| {
         let Some(mut bed) = bed() else { return };
         let plain = between(mac(0), mac(1), 1, 60);

@@ -82,7 +82,7 @@ fn outcome(end: &End, frame: &[u8], mtu: u16) -> Outcome {
 }
 
 #[test]
-fn every_odd_packet_meets_its_fate() {
+fn every_odd_packet_has_the_expected_outcome() {
     let rig = Rig::example();
     let hosts = Hosts::example();
     for odd in cases() {

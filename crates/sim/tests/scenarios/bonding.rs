@@ -76,7 +76,7 @@ impl Pair {
 }
 
 #[test]
-fn packets_pass_in_each_mode_while_links_fail_one_after_the_other() {
+fn every_bonding_mode_carries_packets_while_links_fail() {
     for mode in ["balance-rr", "balance-xor", "802.3ad", "broadcast"] {
         let mut pair = Pair::new(
             1,
@@ -109,7 +109,7 @@ fn packets_pass_in_each_mode_while_links_fail_one_after_the_other() {
 }
 
 #[test]
-fn turns_use_every_link_for_one_flow_and_broadcast_uses_all_at_once() {
+fn balance_rr_uses_every_link_for_one_flow_and_broadcast_all_at_once() {
     for (mode, least) in [("balance-rr", 3), ("broadcast", 10)] {
         let mut pair = Pair::new(2, &format!("mode={mode}"));
         pair.world.run(seconds(2));
@@ -123,7 +123,7 @@ fn turns_use_every_link_for_one_flow_and_broadcast_uses_all_at_once() {
 }
 
 #[test]
-fn lacp_takes_a_link_out_that_carries_nothing_though_it_is_up() {
+fn lacp_removes_a_link_that_is_up_but_dead() {
     let mut pair = Pair::new(
         3,
         "mode=802.3ad lacp-rate=1sec transmit-hash-policy=layer-3-and-4",
@@ -173,7 +173,7 @@ fn lacp_takes_a_link_out_that_carries_nothing_though_it_is_up() {
 }
 
 #[test]
-fn a_partner_that_speaks_no_lacp_is_used_by_one_link_alone() {
+fn a_partner_without_lacp_uses_one_link_only() {
     let mut world = World::new(4);
     let west = "/interface bonding add name=bond1 slaves=ether1,ether2 mode=802.3ad\n\
                 /ip address add address=10.9.0.1/24 interface=bond1\n";
@@ -229,7 +229,7 @@ fn ping(world: &mut World, host: NodeId) -> usize {
 }
 
 #[test]
-fn one_slave_takes_over_from_another_and_all_are_told() {
+fn a_slave_takes_over_and_announces_the_address() {
     for mode in ["active-backup", "balance-tlb", "balance-alb"] {
         let (mut world, [router, _, host]) = switched(5, &format!("mode={mode}"));
         assert_eq!(ping(&mut world, host), 10, "{mode}");
@@ -254,7 +254,7 @@ fn one_slave_takes_over_from_another_and_all_are_told() {
 }
 
 #[test]
-fn the_primary_slave_is_active_again_when_its_delay_is_over() {
+fn the_primary_slave_becomes_active_after_its_up_delay() {
     let settings = "mode=active-backup primary=ether2 up-delay=2s";
     let (mut world, [router, _, host]) = switched(6, settings);
     let active = |world: &mut World| {
@@ -277,7 +277,7 @@ fn the_primary_slave_is_active_again_when_its_delay_is_over() {
 }
 
 #[test]
-fn arp_monitoring_finds_a_link_that_carries_nothing_though_it_is_up() {
+fn arp_monitoring_detects_a_link_that_is_up_but_dead() {
     let settings = "mode=active-backup link-monitoring=arp arp-ip-targets=10.9.0.2";
     let (mut world, [router, switch, host]) = switched(7, settings);
     assert_eq!(ping(&mut world, host), 10);
@@ -330,7 +330,7 @@ fn a_bond_is_a_port_of_a_bridge_and_carries_vlans() {
 }
 
 #[test]
-fn fewer_links_than_the_least_are_none() {
+fn a_bond_below_min_links_is_down() {
     let mut pair = Pair::new(9, "min-links=2");
     pair.world.run(seconds(1));
     pair.world.cut((pair.west, 1), true);

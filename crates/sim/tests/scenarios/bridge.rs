@@ -37,7 +37,7 @@ fn reaches(world: &mut World, host: NodeId, to: &str) -> bool {
 }
 
 #[test]
-fn hosts_on_two_ports_reach_each_other_and_the_router_and_what_is_behind_it() {
+fn bridged_hosts_reach_each_other_the_router_and_beyond() {
     for mode in ["none", "stp", "rstp", "mstp"] {
         let mut world = World::new(1);
         let router = bridge(
@@ -70,7 +70,7 @@ fn hosts_on_two_ports_reach_each_other_and_the_router_and_what_is_behind_it() {
 }
 
 #[test]
-fn an_address_of_a_port_is_the_bridges() {
+fn the_address_of_a_bridge_port_belongs_to_the_bridge() {
     let mut world = World::new(2);
     let router = bridge(
         &mut world,
@@ -167,7 +167,7 @@ impl Mesh {
 }
 
 #[test]
-fn meshes_of_whole_bridges_are_one_network_without_a_loop_while_links_fail() {
+fn meshed_bridges_stay_loop_free_while_links_fail() {
     for (seed, count) in [(1, 5), (2, 12), (3, 50)] {
         let mut mesh = Mesh::new(seed, count);
         let mut rng = Rng::seeded(seed);

@@ -379,7 +379,7 @@ impl Outcome {
 }
 
 #[test]
-fn a_traced_packet_and_a_real_one_meet_the_same_fate() {
+fn a_traced_packet_and_a_real_one_have_the_same_outcome() {
     let mut fates = BTreeMap::<String, usize>::new();
     for seed in 0..CONFIGURATIONS {
         let mut net = Net::new(seed);

@@ -58,7 +58,7 @@ fn a_rule_drops_counts_and_logs() {
 }
 
 #[test]
-fn errors_of_the_router_itself_are_translated_by_whichever_worker_has_the_connection() {
+fn icmp_errors_are_translated_by_the_worker_that_owns_the_connection() {
     let redirect = "nat add chain=dstnat action=redirect protocol=udp dst-port=53 to-ports=5353";
     let rules = format!(
         "/ip firewall {redirect}\n/ipv6 firewall {redirect}\n/ip settings set icmp-rate-limit=0"
@@ -80,7 +80,7 @@ fn errors_of_the_router_itself_are_translated_by_whichever_worker_has_the_connec
 }
 
 #[test]
-fn a_rule_knows_the_day_and_the_hour_where_the_router_is() {
+fn time_matchers_use_the_routers_local_time() {
     // The world begins on a Thursday at midnight.
     let rules = "/ip firewall filter\n\
                  add chain=forward action=passthrough time=0s-1d,thu\n\
@@ -108,7 +108,7 @@ fn a_rule_knows_the_day_and_the_hour_where_the_router_is() {
 }
 
 #[test]
-fn connections_are_shown_as_they_are_translated_and_can_be_forgotten() {
+fn connections_show_their_translation_and_can_be_removed() {
     for workers in [1, 2] {
         let Chain {
             mut world,
@@ -143,7 +143,7 @@ fn connections_are_shown_as_they_are_translated_and_can_be_forgotten() {
 }
 
 #[test]
-fn who_is_rejected_is_told_how_the_rule_says() {
+fn reject_answers_as_the_rule_says() {
     let Chain {
         mut world, client, ..
     } = guarded(
@@ -165,7 +165,7 @@ fn who_is_rejected_is_told_how_the_rule_says() {
 }
 
 #[test]
-fn addresses_stay_in_lists_as_long_as_is_said() {
+fn dynamic_addresses_stay_until_their_timeout() {
     let Chain {
         mut world,
         client,
@@ -202,7 +202,7 @@ fn addresses_stay_in_lists_as_long_as_is_said() {
 }
 
 #[test]
-fn how_long_an_address_stays_that_a_rule_put_into_a_list_can_be_changed() {
+fn the_timeout_of_a_dynamic_address_can_be_changed() {
     for (family, to, source) in [
         ("/ip", "10.2.0.2", "10.1.0.2"),
         ("/ipv6", "2001:db8:2::2", "2001:db8:1::2/128"),
@@ -288,7 +288,7 @@ fn a_trace_follows_rules_and_changes_nothing() {
 }
 
 #[test]
-fn a_pattern_that_cannot_run_is_complained_about() {
+fn an_invalid_layer7_pattern_is_reported() {
     let Chain {
         mut world, west, ..
     } = guarded(
@@ -307,7 +307,7 @@ fn a_pattern_that_cannot_run_is_complained_about() {
 }
 
 #[test]
-fn lines_of_rules_say_how_connections_are_translated() {
+fn nat_rules_show_their_translations_in_the_trace() {
     let Chain {
         mut world,
         client,
@@ -361,7 +361,7 @@ fn lines_of_rules_say_how_connections_are_translated() {
 }
 
 #[test]
-fn a_routers_own_packets_to_link_local_addresses_meet_output_and_postrouting() {
+fn local_packets_to_link_local_addresses_pass_output_and_postrouting() {
     for (workers, rule, expected) in [
         (1, "", 2),
         (2, "", 2),
@@ -419,7 +419,7 @@ fn a_routers_own_packets_to_link_local_addresses_meet_output_and_postrouting() {
 }
 
 #[test]
-fn what_the_router_runs_on_links_itself_meets_output_untracked() {
+fn link_protocols_of_the_router_pass_output_untracked() {
     const ADVERTISED: &str = "chain=output protocol=icmpv6 icmp-options=136 connection-state=untracked \
                               out-interface=ether1";
     for (rule, expected) in [
@@ -467,7 +467,7 @@ fn what_the_router_runs_on_links_itself_meets_output_untracked() {
 }
 
 #[test]
-fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() {
+fn a_rule_placed_before_the_fasttrack_counter_comes_first() {
     let Chain {
         mut world,
         client,
@@ -567,7 +567,7 @@ fn command(number: u8, text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_command_that_is_cut_where_it_would_have_to_be_another_is_counted() {
+fn a_split_helper_command_that_needs_an_edit_is_counted() {
     let Chain {
         mut world,
         client,
@@ -646,7 +646,7 @@ fn a_connection_of_gre_shows_its_header_and_has_the_generic_timeout() {
 }
 
 #[test]
-fn what_connections_carried_is_printed_as_statistics() {
+fn connection_counters_are_printed_as_statistics() {
     let Chain {
         mut world,
         client,
@@ -674,7 +674,7 @@ fn what_connections_carried_is_printed_as_statistics() {
 }
 
 #[test]
-fn fasttrack_is_active_as_long_as_it_carries_a_connection() {
+fn fasttrack_is_active_while_it_carries_a_connection() {
     let Chain {
         mut world,
         client,
@@ -706,7 +706,7 @@ fn fasttrack_is_active_as_long_as_it_carries_a_connection() {
 }
 
 #[test]
-fn an_entry_of_a_list_and_the_same_address_put_in_by_a_rule_are_one() {
+fn a_configured_entry_and_the_same_dynamic_address_are_one() {
     let add = "add chain=forward action=add-src-to-address-list src-address=10.1.0.2 \
                address-list-timeout=10s";
     let Chain {
@@ -761,7 +761,7 @@ fn an_entry_of_a_list_and_the_same_address_put_in_by_a_rule_are_one() {
 }
 
 #[test]
-fn what_is_wrong_with_a_rule_is_said_in_terse_rows_too() {
+fn terse_rows_show_the_fault_of_a_rule() {
     let Chain {
         mut world, west, ..
     } = guarded(
@@ -780,7 +780,7 @@ fn what_is_wrong_with_a_rule_is_said_in_terse_rows_too() {
 }
 
 #[test]
-fn an_interface_meets_the_rules_of_its_lists_without_a_new_snapshot() {
+fn interface_list_changes_need_no_new_snapshot() {
     let Chain {
         mut world,
         client,

@@ -21,7 +21,7 @@ fn hosts_reach_each_other_over_two_routers() {
 }
 
 #[test]
-fn streams_arrive_over_a_line_that_loses_doubles_and_reorders() {
+fn streams_arrive_on_a_lossy_duplicating_reordering_line() {
     for seed in 0..20 {
         let bad = Line {
             jitter: Duration::from_millis(5),
@@ -76,7 +76,7 @@ fn a_router_answers_echoes_at_each_of_its_addresses() {
 }
 
 #[test]
-fn the_console_shows_what_runs() {
+fn the_console_shows_the_running_state() {
     let Chain {
         mut world,
         client,
@@ -111,7 +111,7 @@ Columns: DST-ADDRESS, GATEWAY, ROUTING-TABLE, DISTANCE
 }
 
 #[test]
-fn each_router_on_the_way_is_seen_by_its_lifetimes() {
+fn each_router_on_the_path_reports_an_exceeded_ttl() {
     let Chain {
         mut world, client, ..
     } = chain(4, Line::default(), 1);
@@ -136,7 +136,7 @@ fn each_router_on_the_way_is_seen_by_its_lifetimes() {
 }
 
 #[test]
-fn routes_that_lead_nowhere_say_so_in_their_own_way() {
+fn blackhole_unreachable_and_prohibit_routes_answer_as_configured() {
     let Chain {
         mut world,
         client,
@@ -168,7 +168,7 @@ fn routes_that_lead_nowhere_say_so_in_their_own_way() {
 }
 
 #[test]
-fn vlans_carry_what_their_ports_do_not() {
+fn nested_vlans_carry_routed_packets() {
     let mut world = sim::World::new(6);
     let trunk = |own: &str, lan: &str, far: &str, far_lan: &str| {
         format!(

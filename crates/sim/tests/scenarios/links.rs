@@ -6,7 +6,7 @@ use sim::{HostConfig, Line, World};
 use crate::{Chain, chain, seconds};
 
 #[test]
-fn a_port_that_flaps_loses_packets_and_nothing_else() {
+fn a_flapping_port_loses_only_packets() {
     for seed in 0..10 {
         let Chain {
             mut world,
@@ -56,7 +56,7 @@ fn routes_over_a_link_that_is_down_are_inactive_and_come_back() {
 }
 
 #[test]
-fn a_port_that_vanishes_is_taken_again_when_it_is_back() {
+fn a_vanished_port_is_reopened_on_return() {
     let Chain {
         mut world,
         client,
@@ -78,7 +78,7 @@ fn a_port_that_vanishes_is_taken_again_when_it_is_back() {
 }
 
 #[test]
-fn a_change_of_configuration_loses_no_packet_that_it_does_not_concern() {
+fn an_unrelated_configuration_change_loses_no_packet() {
     let Chain {
         mut world,
         client,
@@ -108,7 +108,7 @@ fn a_change_of_configuration_loses_no_packet_that_it_does_not_concern() {
 }
 
 #[test]
-fn routers_make_themselves_known_to_hosts() {
+fn router_advertisements_configure_hosts() {
     let mut world = World::new(7);
     let router = world.router(
         "/ipv6 address add address=2001:db8:1::1/64 interface=ether1\n\

@@ -6,7 +6,7 @@ use sim::{Line, Received, World};
 use crate::{Chain, chain, errors, seconds};
 
 #[test]
-fn packets_for_the_router_are_put_together_from_their_pieces() {
+fn fragments_to_the_router_are_reassembled() {
     let Chain {
         mut world, client, ..
     } = chain(1, Line::default(), 1);
@@ -21,7 +21,7 @@ fn packets_for_the_router_are_put_together_from_their_pieces() {
 }
 
 #[test]
-fn a_router_answers_while_a_script_of_its_waits() {
+fn a_router_answers_while_a_script_waits() {
     let Chain {
         mut world,
         client,
@@ -40,7 +40,7 @@ fn a_router_answers_while_a_script_of_its_waits() {
 }
 
 #[test]
-fn what_no_service_takes_is_refused() {
+fn packets_without_a_service_are_refused() {
     let Chain {
         mut world, client, ..
     } = chain(2, Line::default(), 1);
@@ -77,7 +77,7 @@ fn errors_are_limited_and_echoes_are_not() {
 }
 
 #[test]
-fn a_broadcast_from_elsewhere_is_not_passed_into_a_network() {
+fn directed_broadcasts_are_not_forwarded() {
     let Chain {
         mut world,
         client,
@@ -94,7 +94,7 @@ fn a_broadcast_from_elsewhere_is_not_passed_into_a_network() {
 }
 
 #[test]
-fn the_host_plane_gets_what_interfaces_have() {
+fn the_host_plane_mirrors_interfaces_and_addresses() {
     let mut world = World::new(5);
     let router = world.router(
         "/interface vlan add name=seven interface=ether1 vlan-id=7 mtu=1400\n\
@@ -130,7 +130,7 @@ fn the_host_plane_gets_what_interfaces_have() {
 }
 
 #[test]
-fn a_connection_to_a_port_that_nobody_serves_is_reset() {
+fn a_connection_to_a_closed_port_is_reset() {
     let Chain {
         mut world, client, ..
     } = chain(6, Line::default(), 1);
@@ -168,7 +168,7 @@ fn syn(source: &str, destination: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_names_a_thing_that_is_gone_stays_and_is_marked() {
+fn items_with_dangling_references_stay_and_are_marked_invalid() {
     let Chain {
         mut world,
         client,
@@ -203,7 +203,7 @@ fn what_names_a_thing_that_is_gone_stays_and_is_marked() {
 }
 
 #[test]
-fn messages_that_say_nothing_are_counted() {
+fn malformed_messages_are_counted() {
     let Chain {
         mut world,
         client,

@@ -15,7 +15,7 @@ fn the_router_itself_is_the_vrf_main() {
 }
 
 #[test]
-fn a_vlan_of_a_bridge_says_which_ports_have_it_at_present() {
+fn a_bridge_vlan_shows_its_current_ports() {
     let mut world = World::new(1);
     let vlan =
         "/interface bridge add name=b\n/interface bridge vlan add bridge=b vlan-ids=10 tagged=b";

@@ -5,7 +5,7 @@ use sim::{HostConfig, Line, World};
 use crate::seconds;
 
 #[test]
-fn each_macvlan_answers_and_forwards_by_its_own_link_address() {
+fn each_macvlan_uses_its_own_mac_address() {
     let mut world = World::new(1);
     let router = world.router(
         "/interface macvlan add name=one interface=ether1 mac-address=02:00:00:00:09:01\n\
@@ -61,7 +61,7 @@ fn each_macvlan_answers_and_forwards_by_its_own_link_address() {
 }
 
 #[test]
-fn bridged_ones_hear_each_other_and_private_ones_do_not() {
+fn bridge_mode_macvlans_reach_each_other_and_private_ones_do_not() {
     for (mode, hears) in [("bridge", true), ("private", false)] {
         let mut world = World::new(1);
         let configuration = format!(

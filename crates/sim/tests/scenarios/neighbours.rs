@@ -9,7 +9,7 @@ use sim::{HostConfig, Line, Received, World};
 use crate::{Chain, SERVERS, chain, errors, seconds};
 
 #[test]
-fn packets_wait_for_their_neighbour_and_none_is_lost() {
+fn packets_are_queued_for_neighbour_resolution_without_loss() {
     for server in SERVERS {
         let Chain {
             mut world, client, ..
@@ -25,7 +25,7 @@ fn packets_wait_for_their_neighbour_and_none_is_lost() {
 }
 
 #[test]
-fn neighbours_are_found_on_lines_that_lose_every_third_frame() {
+fn neighbours_resolve_with_one_third_frame_loss() {
     for seed in 0..20 {
         let bad = Line {
             loss: 33,
@@ -46,7 +46,7 @@ fn neighbours_are_found_on_lines_that_lose_every_third_frame() {
 }
 
 #[test]
-fn a_neighbour_that_is_not_there_is_reported() {
+fn a_missing_neighbour_causes_host_unreachable() {
     let Chain {
         mut world, client, ..
     } = chain(2, Line::default(), 1);
@@ -63,7 +63,7 @@ fn a_neighbour_that_is_not_there_is_reported() {
 }
 
 #[test]
-fn configured_neighbours_need_no_answer() {
+fn static_neighbours_need_no_resolution() {
     let Chain {
         mut world,
         client,
@@ -92,7 +92,7 @@ fn configured_neighbours_need_no_answer() {
 }
 
 #[test]
-fn a_router_answers_for_others_only_when_it_may() {
+fn proxy_arp_answers_only_where_enabled() {
     for (mode, answers) in [("enabled", 0), ("proxy-arp", 1)] {
         let mut world = World::new(4);
         let router = world.router(
@@ -119,7 +119,7 @@ fn a_router_answers_for_others_only_when_it_may() {
 }
 
 #[test]
-fn an_address_that_somebody_has_is_not_used() {
+fn a_duplicate_address_is_not_used() {
     let mut world = World::new(5);
     let host = world.host(HostConfig::new("2001:db8:1::1/64", "2001:db8:1::2"));
     let router = world.router("", 1, 1);
@@ -139,7 +139,7 @@ fn an_address_that_somebody_has_is_not_used() {
 }
 
 #[test]
-fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
+fn a_redirect_names_the_better_first_hop() {
     let mut world = World::new(6);
     let first = world.router(
         "/ip address add address=10.1.0.1/24 interface=ether1\n\
@@ -185,7 +185,7 @@ fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
 }
 
 #[test]
-fn who_comes_by_one_link_waits_for_the_addresses_of_the_other() {
+fn packets_wait_for_neighbours_of_the_egress_link() {
     // Which of the two configures its addresses first is random.
     for seed in 1..=20 {
         let mut world = World::new(seed);
@@ -218,7 +218,7 @@ fn who_comes_by_one_link_waits_for_the_addresses_of_the_other() {
 }
 
 #[test]
-fn a_router_answers_for_what_all_routers_of_a_network_have() {
+fn a_router_answers_for_the_subnet_router_anycast_address() {
     let mut world = World::new(9);
     let router = world.router(
         "/ipv6 address add address=2001:db8:1::1/64 interface=ether1\n\
@@ -245,7 +245,7 @@ fn a_router_answers_for_what_all_routers_of_a_network_have() {
 }
 
 #[test]
-fn a_host_is_told_of_a_first_hop_that_never_answers() {
+fn a_host_gets_errors_for_a_gateway_that_never_answers() {
     for firewall in [
         "",
         "/ip firewall filter add chain=forward connection-state=new\n\
@@ -282,7 +282,7 @@ fn a_host_is_told_of_a_first_hop_that_never_answers() {
 }
 
 #[test]
-fn a_neighbour_that_changes_its_link_address_is_found_again() {
+fn a_neighbour_with_a_new_mac_address_is_found_again() {
     let mut world = World::new(8);
     let router = world.router(
         "/ip address add address=10.1.0.1/24 interface=ether1\n\
@@ -321,7 +321,7 @@ fn a_neighbour_that_changes_its_link_address_is_found_again() {
 }
 
 #[test]
-fn addresses_come_and_go_without_a_new_snapshot() {
+fn address_changes_need_no_new_snapshot() {
     let mut chain = chain(1, Line::default(), 1);
     let (world, west) = (&mut chain.world, chain.west);
     let snapshot = world.control(west).snapshot();

@@ -20,7 +20,7 @@ fn narrow(seed: u64) -> Chain {
 }
 
 #[test]
-fn streams_find_out_what_the_path_carries_in_both_directions() {
+fn streams_discover_the_path_mtu_in_both_directions() {
     let Chain {
         mut world,
         client,
@@ -54,7 +54,7 @@ fn streams_find_out_what_the_path_carries_in_both_directions() {
 }
 
 #[test]
-fn what_may_be_fragmented_arrives_in_pieces() {
+fn packets_without_df_are_fragmented() {
     let Chain {
         mut world,
         client,

@@ -42,7 +42,7 @@ fn only(arguments: &str, names: &[&str]) -> String {
 const NAMES: &[&str] = &["host", "received", "size", "status", "ttl"];
 
 #[test]
-fn hosts_behind_other_routers_answer_and_their_answers_are_counted() {
+fn ping_counts_replies_of_remote_hosts() {
     assert_eq!(pinged("10.2.0.2 count=3 interval=100ms"), "yes 3");
     assert_eq!(pinged("2001:db8:2::2 count=2 interval=100ms"), "yes 2");
     assert_eq!(
@@ -65,7 +65,7 @@ fn hosts_behind_other_routers_answer_and_their_answers_are_counted() {
 }
 
 #[test]
-fn who_does_not_let_a_request_through_is_named_with_the_reason() {
+fn ping_shows_the_router_that_refuses_and_its_reason() {
     assert_eq!(
         only("10.2.0.2 ttl=1", NAMES),
         "host=10.9.0.2;received=0;size=84;status=TTL exceeded;ttl=64"
@@ -81,7 +81,7 @@ fn who_does_not_let_a_request_through_is_named_with_the_reason() {
 }
 
 #[test]
-fn whoever_is_not_there_is_waited_for_until_the_next_request_is_due() {
+fn ping_waits_for_a_reply_until_the_next_request() {
     assert_eq!(
         only("10.1.0.77", NAMES),
         "host=10.1.0.77;received=0;status=timeout"
@@ -97,7 +97,7 @@ fn whoever_is_not_there_is_waited_for_until_the_next_request_is_due() {
 }
 
 #[test]
-fn an_interface_that_no_route_leads_by_has_the_receiver_as_a_neighbour() {
+fn ping_with_an_interface_without_route_treats_the_target_as_neighbour() {
     assert_eq!(
         only("10.1.0.2 interface=ether1", NAMES),
         "host=10.1.0.2;received=1;size=56;ttl=64"
@@ -109,7 +109,7 @@ fn an_interface_that_no_route_leads_by_has_the_receiver_as_a_neighbour() {
 }
 
 #[test]
-fn who_answers_no_echo_is_found_by_arp() {
+fn arp_ping_finds_hosts_that_answer_no_echo() {
     let seen = only("10.1.0.2 arp-ping=yes interface=ether1", NAMES);
     let (host, rest) = seen.split_once(';').unwrap_or_default();
     let octets = host.trim_start_matches("host=").split(':').count();
@@ -129,7 +129,7 @@ fn who_answers_no_echo_is_found_by_arp() {
 }
 
 #[test]
-fn requests_go_by_the_table_that_rules_give_their_source() {
+fn ping_follows_routing_rules_for_its_source() {
     // RouterOS: also accepts a routing table that is no VRF.
     let rule = "/routing table add name=other fib\n\
                 /ip route add dst-address=172.16.0.0/24 gateway=10.9.0.2 routing-table=other\n\
@@ -146,7 +146,7 @@ fn requests_go_by_the_table_that_rules_give_their_source() {
 }
 
 #[test]
-fn a_group_of_a_link_is_asked_by_the_address_of_that_link() {
+fn ping_to_a_multicast_group_uses_the_address_of_the_link() {
     let uplink = "/ipv6 route add gateway=2001:db8:9::2\n";
     for link in ["ether1", "ether2"] {
         let seen = pinged_with(
@@ -162,7 +162,7 @@ fn a_group_of_a_link_is_asked_by_the_address_of_that_link() {
 }
 
 #[test]
-fn the_router_answers_itself_and_sends_nobody_anything_meanwhile() {
+fn ping_to_a_local_address_sends_nothing() {
     let uplink = "/ip route add gateway=10.9.0.2\n/ipv6 route add gateway=2001:db8:9::2\n";
     for itself in ["127.0.0.1", "127.9.9.9", "::1", "10.1.0.1"] {
         let seen = pinged_with(uplink, &format!("{itself} count=1 as-value"));
@@ -176,7 +176,7 @@ fn the_router_answers_itself_and_sends_nobody_anything_meanwhile() {
 }
 
 #[test]
-fn a_request_that_cannot_be_is_refused_before_it_is_sent() {
+fn invalid_ping_arguments_are_refused() {
     let mut chain = chain(7, Line::default(), 1);
     for (arguments, refusal) in [
         (
@@ -204,7 +204,7 @@ fn a_request_that_cannot_be_is_refused_before_it_is_sent() {
 }
 
 #[test]
-fn the_routers_on_the_way_are_found() {
+fn traceroute_finds_the_routers_on_the_path() {
     let trace = |arguments: &str| {
         let all = ran("", &format!("/tool traceroute {arguments} as-value"));
         let wanted = ["address", "loss", "sent", "status"];

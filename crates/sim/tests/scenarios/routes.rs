@@ -101,7 +101,7 @@ const BOTH: &str = "\
     /ipv6 settings set multipath-hash-policy=l4\n";
 
 #[test]
-fn flows_spread_over_several_gateways_and_each_keeps_to_one() {
+fn flows_spread_over_gateways_and_each_flow_uses_one() {
     let Diamond {
         mut world,
         client,
@@ -141,7 +141,7 @@ fn flows_spread_over_several_gateways_and_each_keeps_to_one() {
 }
 
 #[test]
-fn when_one_of_several_gateways_is_gone_the_other_carries_all() {
+fn the_remaining_gateway_carries_all_flows() {
     let Diamond {
         mut world,
         client,
@@ -173,7 +173,7 @@ const RECURSIVE: &str = "\
     /ip route add gateway=10.7.2.1 target-scope=11 distance=2 check-gateway=ping\n";
 
 #[test]
-fn a_recursive_default_route_follows_the_provider_that_answers() {
+fn a_recursive_default_route_uses_the_provider_that_answers() {
     let Diamond {
         mut world,
         client,
@@ -214,7 +214,7 @@ fn default_way(world: &mut World, edge: NodeId, menu: &str) -> String {
 }
 
 #[test]
-fn a_gateway_behind_a_dead_link_is_not_asked_by_another_uplink() {
+fn a_gateway_behind_a_dead_link_is_not_probed_over_another_uplink() {
     // Both gateways are reachable by the other uplink as well, which the router uses while its own link is
     // down: a neighbour, and an Internet host.
     let direct = ("10.8.1.2", "2001:db8:81::2");
@@ -269,7 +269,7 @@ fn a_gateway_behind_a_dead_link_is_not_asked_by_another_uplink() {
 }
 
 #[test]
-fn a_gateway_whose_link_returns_is_asked_at_once() {
+fn a_gateway_is_probed_at_once_when_its_link_returns() {
     let routes = "\
         /ip route add dst-address=10.7.1.1 gateway=10.8.1.2 scope=10 check-gateway=arp\n\
         /ip route add gateway=10.7.1.1 target-scope=11 distance=1 check-gateway=ping\n\
@@ -299,7 +299,7 @@ fn a_gateway_whose_link_returns_is_asked_at_once() {
 }
 
 #[test]
-fn a_gateway_behind_several_ways_is_up_while_any_of_them_answers() {
+fn a_gateway_with_several_paths_is_up_while_one_answers() {
     let routes = "\
         /ip route add dst-address=10.99.0.1 gateway=10.8.1.2,10.8.2.2 scope=10\n\
         /ip route add gateway=10.99.0.1 target-scope=11 check-gateway=ping\n\
@@ -355,7 +355,7 @@ fn a_gateway_behind_several_ways_is_up_while_any_of_them_answers() {
 }
 
 #[test]
-fn gateways_of_one_address_on_two_links_are_asked_each_on_its_own() {
+fn equal_gateway_addresses_on_two_links_are_probed_separately() {
     let routes = "\
         /ip route add gateway=10.9.9.9%ether2 distance=1 check-gateway=ping\n\
         /ip route add gateway=10.9.9.9%ether3 distance=2 check-gateway=ping\n\
@@ -384,7 +384,7 @@ fn gateways_of_one_address_on_two_links_are_asked_each_on_its_own() {
 }
 
 #[test]
-fn a_gateway_is_asked_by_arp_as_well() {
+fn a_gateway_can_be_checked_by_arp() {
     let routes = "\
         /ip route add gateway=10.8.1.2 distance=1 check-gateway=arp\n\
         /ip route add gateway=10.8.2.2 distance=2\n";
@@ -452,7 +452,7 @@ fn spoofed(source: &str, destination: &str) -> Vec<u8> {
 }
 
 #[test]
-fn rules_choose_the_table_that_a_packet_is_routed_by() {
+fn routing_rules_select_the_table() {
     let routes = "\
         /routing table add name=low fib\n\
         /ip route add gateway=10.8.1.2\n\

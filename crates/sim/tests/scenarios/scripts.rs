@@ -27,7 +27,7 @@ fn an_event_runs_by_its_interval_and_shares_variables_with_its_owner() {
 }
 
 #[test]
-fn what_an_event_cannot_do_is_logged_and_the_next_one_runs() {
+fn a_failed_event_is_logged_and_the_next_one_runs() {
     let mut world = World::new(2);
     let router = world.router("", 1, 1);
     world.run_on(

@@ -11,7 +11,7 @@ use sim::Line;
 use crate::{Chain, chain, seconds};
 
 #[test]
-fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
+fn a_traced_packet_takes_the_real_path_without_counting() {
     let Chain {
         mut world,
         client,
@@ -66,7 +66,7 @@ fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
 }
 
 #[test]
-fn an_interface_that_is_only_kept_is_no_place_to_come_in_by() {
+fn an_interface_without_effect_cannot_be_the_ingress_of_a_trace() {
     let mut chain = chain(1, Line::default(), 1);
     let said = chain.world.run_on(
         chain.west,
@@ -79,7 +79,7 @@ fn an_interface_that_is_only_kept_is_no_place_to_come_in_by() {
 }
 
 #[test]
-fn what_a_packet_does_not_have_is_refused_rather_than_passed_over() {
+fn trace_refuses_fields_that_the_protocol_lacks() {
     let mut chain = chain(1, Line::default(), 1);
     for (said, refusal) in [
         (
@@ -117,7 +117,7 @@ fn what_a_packet_does_not_have_is_refused_rather_than_passed_over() {
 }
 
 #[test]
-fn an_echo_is_known_by_its_identifier() {
+fn trace_finds_an_echo_connection_by_its_identifier() {
     let mut chain = chain(1, Line::default(), 2);
     // Connections are tracked because a rule matches on them.
     for (menu, family) in [("/ip", ""), ("/ipv6", "v6")] {
@@ -171,7 +171,7 @@ fn an_echo_is_known_by_its_identifier() {
 }
 
 #[test]
-fn a_rule_that_lists_an_address_is_heard_by_those_behind_it() {
+fn an_address_listed_by_a_rule_matches_in_later_rules_of_the_trace() {
     let mut chain = chain(1, Line::default(), 1);
     let rules = "/ip firewall filter\n\
                  add chain=forward protocol=tcp dst-port=22 action=add-src-to-address-list address-list=a\n\

@@ -85,7 +85,7 @@ impl Pair {
 }
 
 #[test]
-fn the_better_one_is_master_and_the_other_takes_over_while_it_is_cut_off() {
+fn the_backup_takes_over_while_the_master_is_cut_off() {
     for seed in 0..5 {
         for more in [
             "",
@@ -112,7 +112,7 @@ fn the_better_one_is_master_and_the_other_takes_over_while_it_is_cut_off() {
 }
 
 #[test]
-fn a_lossy_segment_has_one_master_when_it_is_well_again() {
+fn a_lossy_segment_converges_to_one_master() {
     for seed in 0..10 {
         let bad = Line {
             loss: 30,
@@ -182,7 +182,7 @@ fn scripts_run_and_the_log_says_why() {
 }
 
 #[test]
-fn a_virtual_router_on_a_vlan_is_heard_by_its_tag() {
+fn a_virtual_router_on_a_vlan_receives_tagged_advertisements() {
     let mut world = World::new(1);
     let configuration = |number: u8, priority: u8| {
         format!(
@@ -213,7 +213,7 @@ fn a_virtual_router_on_a_vlan_is_heard_by_its_tag() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_what_would_be_right() {
+fn invalid_vrrp_settings_are_refused_with_the_correct_form() {
     let mut world = World::new(1);
     let router = world.router("", 1, 1);
     let refused = |world: &mut World, command: &str| {
@@ -237,7 +237,7 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
 }
 
 #[test]
-fn print_shows_who_is_master_and_who_waits() {
+fn print_shows_masters_and_backups() {
     let mut pair = pair(1, Line::default(), "");
     let [one, other] = pair.routers;
     let shown = pair
@@ -256,7 +256,7 @@ fn print_shows_who_is_master_and_who_waits() {
 }
 
 #[test]
-fn what_is_discarded_is_counted_under_its_name() {
+fn drops_are_counted_by_reason() {
     for (theirs, name) in [
         ("version=2", "vrrp-version"),
         ("vrid=2", "vrrp-other-router"),

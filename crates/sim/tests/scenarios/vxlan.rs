@@ -51,7 +51,7 @@ fn fdb(world: &mut World, site: &Site) -> String {
 }
 
 #[test]
-fn hosts_reach_each_other_through_a_network_of_either_family() {
+fn hosts_reach_each_other_by_vxlan_over_ipv4_and_ipv6() {
     for (vxlan, base) in [("", "192.0.2."), ("vteps-ip-version=ipv6", "2001:db8:9::")] {
         let mut world = World::new(1);
         let all = sites(&mut world, vxlan, Some(&|number| format!("{base}{number}")));
@@ -75,7 +75,7 @@ fn hosts_reach_each_other_through_a_network_of_either_family() {
 }
 
 #[test]
-fn a_group_takes_the_place_of_configured_ends() {
+fn a_multicast_group_replaces_configured_endpoints() {
     for group in ["239.1.2.3", "ff05::1:2:3"] {
         let mut world = World::new(1);
         let vxlan = format!("group={group} interface=ether1");
@@ -95,7 +95,7 @@ fn a_group_takes_the_place_of_configured_ends() {
 }
 
 #[test]
-fn hosts_are_forgotten_and_ends_come_and_go() {
+fn vxlan_hosts_age_out_and_endpoints_can_change() {
     let mut world = World::new(1);
     let all = sites(&mut world, "", Some(&|number| format!("192.0.2.{number}")));
     let host = all[0].host;
@@ -146,7 +146,7 @@ fn hosts_are_forgotten_and_ends_come_and_go() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_vxlan_settings_are_refused() {
     let mut world = World::new(1);
     let router = world.router("/interface vxlan add name=vxlan1 vni=5\n", 1, 1);
     for (line, says) in [

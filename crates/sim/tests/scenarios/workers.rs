@@ -34,7 +34,7 @@ fn the_same_seed_gives_the_same_frames_with_four_workers() {
 }
 
 #[test]
-fn flows_arrive_whole_and_in_order_over_four_workers() {
+fn flows_arrive_complete_and_in_order_over_four_workers() {
     let Chain {
         mut world,
         client,

@@ -238,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn addresses_have_the_row_of_their_span(
+        fn addresses_map_to_the_row_of_their_range(
             boundaries in proptest::collection::btree_set((0_usize..5, 0_u64..4), 0..14),
             addresses: [(u8, u8); 16],
             // Neighbouring ranges may have equal rows.
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn one_lower_half_needs_no_list() {
+    fn a_single_low_half_needs_no_list() {
         let address = |low: u64| u128::from(7_u64) << 64 | u128::from(low);
         let of = |boundaries: &[u128], rows: &[u64]| {
             let few = WideFew::of(boundaries, rows).expect("few higher halves");
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn many_higher_halves_are_not_few() {
+    fn many_high_halves_use_the_large_layout() {
         let boundaries: Vec<u128> = (1..=32).map(|high| high << 64).collect();
 
         assert!(WideFew::of(&boundaries[..31], &[1; 32]).is_some());

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_of_tree_counts_right() {
+    fn trees_of_every_size_rank_correctly() {
         for len in [
             0, 1, 15, 16, 17, 71, 72, 73, 263, 264, 271, 272, 273, 289, 290, 1040, 1041, 4624, 6000,
         ] {
@@ -297,7 +297,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_numbers_are_counted(
+        fn arbitrary_numbers_rank_correctly(
             numbers in proptest::collection::btree_set(any::<u32>(), 0..400),
             halves in proptest::collection::btree_set((0_u64..9, any::<u64>()), 0..200),
             key: u32,

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_connection_of_a_block_has_two_others() {
+    fn connection_limit_counts_connections_of_a_network() {
         let limit = ConnectionLimit::new(2, 24).expect("address space");
         assert!(!limit.matches(&tuple(0x0a00_0001, 1), true));
         assert!(!limit.matches(&tuple(0x0a00_0002, 1), true));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_that_begin_connections_at_once_see_each_other() {
+    fn concurrent_connections_of_workers_are_counted() {
         let limit = ConnectionLimit::new(100, 0).expect("address space");
         let below = core::sync::atomic::AtomicU64::new(0);
         std::thread::scope(|scope| {

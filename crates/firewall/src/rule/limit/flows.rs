@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn more_flows_than_it_remembers_do_no_harm() {
+    fn more_flows_than_the_table_holds_are_harmless() {
         let rate = Rate {
             count: 1,
             per: Duration::from_secs(1),

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_each_three_packets_is_the_second() {
+    fn nth_3_2_matches_every_third_packet() {
         let nth = Nth::new(3, 2);
         let holds: Vec<bool> = (0..6).map(|_| nth.matches(true)).collect();
         assert_eq!(holds, [false, true, false, false, true, false]);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_count_together() {
+    fn workers_share_the_nth_counter() {
         let nth = Nth::new(10, 4);
         let matched = AtomicU32::new(0);
         std::thread::scope(|scope| {

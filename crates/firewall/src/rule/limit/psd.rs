@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_low_ports_are_a_scan() {
+    fn seven_low_ports_count_as_a_scan() {
         let psd = usual();
         for port in 1..7 {
             assert!(!try_port(&psd, 1, port, u64::from(port) * 1000, true));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_begins_anew() {
+    fn a_pause_resets_the_weight() {
         let psd = usual();
         for port in 1..7 {
             assert!(!try_port(&psd, 1, port, 0, true));
@@ -171,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn high_ports_weigh_less_also_beyond_those_that_are_told_apart() {
+    fn high_ports_weigh_less_even_beyond_the_remembered_ports() {
         let psd = usual();
         let at = (2000..2100).position(|port| try_port(&psd, 1, port, 0, true));
         assert_eq!(at, Some(20));
     }
 
     #[test]
-    fn workers_weigh_each_port_once() {
+    fn workers_count_each_port_once() {
         let psd = Psd::new(1000, Duration::from_secs(3), 3, 1).expect("address space");
         std::thread::scope(|scope| {
             for _ in 0..2 {

@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn asking_takes_nothing() {
+    fn a_check_consumes_no_tokens() {
         let limit = Limit::new(rate(1, 1, Unit::Packets));
         assert!((0..9).all(|_| limit.matches(60, Instant::ZERO, false)));
         assert!(limit.matches(60, Instant::ZERO, true) && !limit.matches(60, Instant::ZERO, false));
     }
 
     #[test]
-    fn workers_take_from_one_bucket() {
+    fn workers_share_one_bucket() {
         let limit = Limit::new(rate(1, 1000, Unit::Packets));
         let sum = AtomicU64::new(0);
         std::thread::scope(|scope| {

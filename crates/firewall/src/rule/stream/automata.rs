@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_kept_between_pieces() {
+    fn the_search_state_is_kept_between_segments() {
         let automata = automata(&["^he.*ld$", "lo w", "^world", "x$"]);
         assert_eq!(automata.shape(), (1, 0));
 
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_ends_when_nothing_can_be_found_any_more() {
+    fn a_search_ends_when_no_pattern_can_match() {
         let automata = automata(&["^ab", "^ac"]);
         let (mut run, mut searches) = (SearchState::default(), Searches::default());
         for (bytes, over) in [(&b"a"[..], false), (b"x", true)] {
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_too_large_is_split_and_at_last_searched_for_alone() {
+    fn too_large_automata_are_split_down_to_single_patterns() {
         // Each expression has a gap of its own; joined, their states multiply.
         let gaps: Vec<String> = (b'a'..=b'p')
             .map(char::from)
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_at_once_has_the_automata_of_before_and_new_ones_alone() {
+    fn new_patterns_use_single_automata_until_merged() {
         let all = expressions(&["^he.*ld$", "lo w", "q[0-9]..................q", "^world"]);
         let before = Automata::new(all[..3].into(), READING);
         let text = [&b"hel"[..], b"lo ", b"world"];
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn many_new_ones_are_searched_for_several_at_a_time_until_they_are_joined() {
+    fn many_new_patterns_are_searched_in_batches_until_merged() {
         let texts: Vec<String> = (0..1000).map(|number| format!("x.*{number}y")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let all = expressions(&texts);
@@ -581,7 +581,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_is_found_as_if_it_were_searched_for_alone_in_all_that_came(
+        fn merged_patterns_match_as_single_patterns_do(
             texts in prop::collection::vec(expression(), 1..12),
             pieces in prop::collection::vec("[abc]{0,5}", 1..6),
             known in prop::collection::vec(any::<bool>(), 12),

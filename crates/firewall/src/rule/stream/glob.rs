@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_fit_as_a_shell_would_say() {
+    fn name_patterns_follow_shell_globs() {
         let fits = |pattern: &str, name: &str| Glob::new(pattern).fits(name.as_bytes());
         assert!(fits("*.example.com", "WWW.example.com") && !fits("*.example.com", "example.com"));
         assert!(fits("*", "") && fits("a*b*c", "a-b-b-c") && !fits("a*b*c", "a-b-b"));

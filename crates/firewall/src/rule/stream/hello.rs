@@ -168,7 +168,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_name_is_read_when_all_of_it_is_there() {
+    fn a_server_name_is_read_once_complete() {
         let hello = client_hello(b"example.org", 40);
         assert_eq!(records(&hello), Read::Name(b"example.org"[..].into()));
         for len in 0..hello.len() {
@@ -180,7 +180,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_name_is_read_before_the_rest_is_there() {
+    fn a_server_name_is_read_before_the_rest_of_the_message() {
         let name = b"example.org";
         let share = key_share(1216);
         let whole = handshake(&[server_name_extension(name), share.clone()].concat());
@@ -196,7 +196,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn records_are_put_together() {
+    fn tls_records_are_joined() {
         let hello = client_hello(b"example.org", 40);
         let (first, second) = hello[5..].split_at(30);
         let record = |inside: &[u8]| {
@@ -212,7 +212,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn no_bytes_do_harm() {
+    fn random_bytes_are_harmless() {
         let hello = client_hello(b"example.org", 40);
         for at in 0..hello.len() {
             for bit in 0..8 {

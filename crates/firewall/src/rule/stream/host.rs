@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_at_once_fit_as_each_by_itself(
+        fn names_match_together_as_they_match_alone(
             globs in prop::collection::vec("[*]?[.]?([ab.*?A]|\\[!?[]]?[a-c]?-?[ab]*\\]|\\[){0,5}[*]?", 1..12),
             names in prop::collection::vec("[abA.\\[\\]-]{0,6}", 1..12),
         ) {

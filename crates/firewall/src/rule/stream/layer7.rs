@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compiled_is_said_to_be() {
+    fn patterns_that_fail_to_compile_are_reported() {
         assert!(Layer7::new("x", "(").is_err() && Layer7::new("x", "[a").is_err());
         assert!(Layer7::new("x", "*").is_err());
     }

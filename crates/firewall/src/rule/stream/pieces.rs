@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_come_together_in_any_order(
+        fn stream_segments_are_joined_in_any_order(
             cuts in prop::collection::vec((0..300_usize, 1..80_usize), 1..20),
         ) {
             let whole: Vec<u8> = (0..400).map(|at| (at % 251) as u8).collect();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_first_counts_and_what_is_too_long_is_refused() {
+    fn the_first_copy_of_data_counts_and_long_data_is_refused() {
         let mut pieces = Pieces::default();
         assert!(pieces.put(2, b"cd") && pieces.put(0, b"abXYe"));
         assert_eq!(pieces.beginning(), b"abcde");

@@ -326,7 +326,7 @@ pub(super) mod tests {
     /// RFC 9001, A.2 and RFC 9369, A.2: the header and the first bytes of the protected packet, and the tag
     /// at its end.
     #[test]
-    fn packets_of_both_appendices_are_sealed_and_opened() {
+    fn packets_of_both_rfc_appendices_are_encrypted_and_decrypted() {
         let ends = [
             (
                 "c000000001088394c8f03e5157080000449e7b9aec34d1b1c98dd7689fb8ec11d242b123dc9b",
@@ -374,7 +374,7 @@ pub(super) mod tests {
 
     /// RFC 9001, A.1 and RFC 9369, A.1.
     #[test]
-    fn keys_are_those_of_both_appendices() {
+    fn keys_match_both_rfc_appendices() {
         let keys = [
             (
                 "1f369613dd76d5467730efcbe3b1a22d",
@@ -403,7 +403,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn no_bytes_do_harm_and_no_change_is_overlooked() {
+    fn random_bytes_are_harmless_and_every_change_is_detected() {
         let id = hex(ID);
         let mut frames = hex(FRAME);
         frames.resize(1162, 0);

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_the_same_are_one() {
+    fn equal_sets_share_one_entry() {
         let mut sets = Sets::default();
         let set = sets.of([5, 3, 5].into_iter());
         assert_eq!(sets.of([3, 5].into_iter()), set);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_forgotten_at_once() {
+    fn an_overfull_cache_is_cleared_at_once() {
         let mut sets = Sets::default();
         let first = sets.of([0, 1].into_iter());
         for number in 0..3 * SETS as u64 {

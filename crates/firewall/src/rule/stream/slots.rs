@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_makes_room() {
+    fn the_oldest_stream_is_evicted() {
         let mut slots = Slots::default();
         let read = |slots: &mut Slots| {
             let at = slots.open(DecodedState::Fresh);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_is_given_back_once() {
+    fn a_finished_stream_is_freed_once() {
         let mut slots = Slots::default();
         let at = slots.open(DecodedState::Fresh);
         slots.at(at).patterns = Patterns::Reading(PatternSet::EMPTY);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn gathering_is_bounded() {
+    fn stream_collection_is_bounded() {
         let mut slots = Slots::default();
         let all: Vec<bool> = (0..GATHERING_MAX + 1)
             .map(|_| {

@@ -216,7 +216,7 @@ fn a_client_hello_is_read_in_segments_of_any_order() {
 }
 
 #[test]
-fn without_its_beginning_a_hello_is_read_from_its_first_segment_on() {
+fn a_client_hello_is_read_without_the_tcp_handshake() {
     let hello = hello::tests::client_hello(b"www.example.com", 1800);
     let what = host("*");
     let connection = Connection::new(FRESH, core::slice::from_ref(&what));
@@ -234,7 +234,7 @@ fn without_its_beginning_a_hello_is_read_from_its_first_segment_on() {
 }
 
 #[test]
-fn what_is_no_hello_is_not_kept() {
+fn streams_without_client_hello_are_not_collected() {
     let what = host("*");
     let connection = Connection::new(FRESH, core::slice::from_ref(&what));
     let mut streams = Streams::default();
@@ -303,7 +303,7 @@ fn quic_is_read_in_both_versions_and_in_several_packets() {
 }
 
 #[test]
-fn packets_that_are_opened_are_bounded() {
+fn the_number_of_decrypted_quic_packets_is_bounded() {
     let what = host("*");
     let mut streams = Streams::default();
     let wrong = udp(&[
@@ -366,7 +366,7 @@ fn both_directions_are_searched_until_ten_packets_or_two_kilobytes() {
 }
 
 #[test]
-fn nothing_is_found_where_no_connection_is_tracked() {
+fn layer7_patterns_do_not_match_without_tracking() {
     let what = pattern("x");
     let connection = Connection::new(Carrier::None, core::slice::from_ref(&what));
     let mut streams = Streams::default();
@@ -374,7 +374,7 @@ fn nothing_is_found_where_no_connection_is_tracked() {
 }
 
 #[test]
-fn a_change_of_patterns_keeps_what_was_found_and_counts_for_what_begins() {
+fn a_change_of_patterns_keeps_results_and_applies_to_new_connections() {
     let (x, y) = (pattern("x"), pattern("y"));
     let mut first = Connection::new(FRESH, core::slice::from_ref(&x));
     let mut second = first.next();
@@ -395,7 +395,7 @@ fn a_change_of_patterns_keeps_what_was_found_and_counts_for_what_begins() {
 }
 
 #[test]
-fn what_is_looked_for_at_once_is_joined_later_and_connections_are_read_on() {
+fn patterns_are_merged_later_and_open_connections_continue() {
     let (x, y) = (pattern("x"), pattern("yy"));
     let host = Match::TlsHost(Glob::new("a*b*"));
     let all = [x.clone(), y.clone(), host];
@@ -434,7 +434,7 @@ fn what_is_looked_for_at_once_is_joined_later_and_connections_are_read_on() {
 }
 
 #[test]
-fn one_packet_is_read_once_for_all_rules() {
+fn one_packet_is_searched_once_for_all_rules() {
     let (x, xx) = (pattern("x"), pattern("xx"));
     let connection = Connection::new(FRESH, &[x.clone(), xx.clone()]);
     let mut streams = Streams::default();
@@ -452,7 +452,7 @@ fn one_packet_is_read_once_for_all_rules() {
 }
 
 #[test]
-fn what_a_discarded_packet_began_is_given_back() {
+fn state_begun_by_a_dropped_packet_is_freed() {
     let what = pattern("x");
     let connection = Connection::new(Carrier::Begins, core::slice::from_ref(&what));
     let mut streams = Streams::default();
@@ -472,7 +472,7 @@ fn what_a_discarded_packet_began_is_given_back() {
 }
 
 #[test]
-fn what_is_known_of_untracked_ones_is_bounded() {
+fn state_of_untracked_packets_is_bounded() {
     let mut untracked = Untracked::default();
     for key in 0..3 * UNTRACKED as u64 {
         untracked.put(key, StreamState(1));
@@ -484,7 +484,7 @@ fn what_is_known_of_untracked_ones_is_bounded() {
 }
 
 #[test]
-fn rules_that_are_passed_over_together_would_not_match() {
+fn rules_skipped_as_a_group_would_not_match() {
     use super::super::tests::{Quiet, worker};
     use super::super::{ChainId, run};
 

@@ -17,7 +17,7 @@ fn verdict(action: Action) -> Verdict {
 }
 
 #[test]
-fn actions_that_end_a_chain_say_how() {
+fn terminating_actions_return_their_verdict() {
     assert_eq!(verdict(Action::Accept), Verdict::Accept);
     assert_eq!(verdict(Action::Drop), Verdict::Drop(1));
     let reset = Reject::TcpReset;
@@ -94,7 +94,7 @@ fn changes_are_seen_by_later_rules_and_add_up() {
 }
 
 #[test]
-fn a_largest_segment_that_a_rule_has_lowered_is_seen_by_later_rules() {
+fn a_lowered_mss_is_visible_to_later_rules() {
     let mut fields = segment();
     fields.tcp_flags = 2;
     fields.upper = 0;
@@ -120,7 +120,7 @@ fn a_largest_segment_that_a_rule_has_lowered_is_seen_by_later_rules() {
 }
 
 #[test]
-fn a_segment_that_says_no_largest_one_is_within_no_range() {
+fn a_segment_without_mss_option_matches_no_range() {
     let mut fields = segment();
     fields.upper = 0;
     let mut bare = [0_u8; 20];
@@ -141,7 +141,7 @@ fn a_segment_that_says_no_largest_one_is_within_no_range() {
 }
 
 #[test]
-fn priorities_and_code_points_are_made_of_each_other() {
+fn priority_and_dscp_convert_into_each_other() {
     let fields = Fields {
         tos: 0xb9,
         ..segment()
@@ -197,7 +197,7 @@ fn notrack_ends_the_chain() {
 }
 
 #[test]
-fn a_return_goes_on_behind_its_jump() {
+fn return_continues_after_the_jump() {
     let fields = segment();
     let tcp: Vec<Matcher> = vec![Match::Protocol(6).into()];
     let table = table(&[
@@ -228,7 +228,7 @@ fn a_return_goes_on_behind_its_jump() {
 }
 
 #[test]
-fn jumps_that_lead_back_are_refused_and_said_to_be() {
+fn cyclic_jumps_are_refused_and_reported() {
     let fields = segment();
     let table = table(&[
         (
@@ -255,7 +255,7 @@ fn jumps_that_lead_back_are_refused_and_said_to_be() {
 }
 
 #[test]
-fn addresses_are_entered_with_their_time() {
+fn addresses_are_added_with_their_timeout() {
     let fields = segment();
     let list = Arc::new(List::new(1).expect("address space"));
     let add = |source, timeout| Action::AddToList {

@@ -391,7 +391,7 @@ fn blocks_of_many_rules_agree_before_and_after_each_change() {
 /// A few packets whose source is in a late span, after many rules that are in no list. The next part has
 /// fewer spans, and must be looked up for the actual number of packets only.
 #[test]
-fn parts_of_few_and_many_spans_are_kept_apart() {
+fn dimensions_with_few_and_many_ranges_are_stored_separately() {
     let source = |at: u128| Match::Source(AddressRange::prefix(0x0a00_0000 + at, 32, 32));
     let mut rules: Vec<Written> = (0..70)
         .map(|at| (vec![source(at * 2).into()], Action::Drop))
@@ -451,7 +451,7 @@ fn a_change_of_one_rule_compiles_one_block() {
 }
 
 #[test]
-fn rules_that_are_added_one_by_one_fill_blocks() {
+fn rules_added_one_by_one_fill_blocks() {
     let (mut table, mut rules) = (Table::default(), Vec::new());
     for id in 0..2100 {
         rules.push(Arc::new(Rule::new(id, Vec::new(), Action::Passthrough)));
@@ -519,7 +519,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn rules_that_ask_for_something_of_their_own_are_found_as_by_a_plain_walk(
+    fn rules_with_rare_matchers_match_as_in_a_plain_walk(
         rules in vec(apart(), 100..160),
         packets in vec(meant(), 1..100),
     ) {

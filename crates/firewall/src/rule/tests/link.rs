@@ -93,7 +93,7 @@ fn arp() -> Framed {
 }
 
 #[test]
-fn addresses_are_compared_in_the_bits_that_count() {
+fn mac_addresses_are_compared_under_their_mask() {
     let frame = arp();
     let group = MacSet::new(Mac([1, 0, 0, 0, 0, 0]), Mac([1, 0, 0, 0, 0, 0]));
     let maker = MacSet::new(mac(9), Mac([0xff, 0xff, 0xff, 0, 0, 0]));
@@ -106,7 +106,7 @@ fn addresses_are_compared_in_the_bits_that_count() {
 }
 
 #[test]
-fn bridges_are_told_from_their_ports() {
+fn bridges_and_their_ports_are_distinguished() {
     let frame = arp();
     let list = |classes: &[u16]| Arc::new(classes.iter().copied().map(Class).collect());
 
@@ -123,7 +123,7 @@ fn bridges_are_told_from_their_ports() {
 }
 
 #[test]
-fn arp_is_asked_only_where_it_is() {
+fn arp_matchers_apply_to_arp_frames_only() {
     let asked = |what| arp().asked(LinkMatch::Arp(what));
 
     assert_eq!(asked(ArpMatch::Opcode(1)), HOLDS);
@@ -142,7 +142,7 @@ fn arp_is_asked_only_where_it_is() {
 }
 
 #[test]
-fn tags_and_llc_are_asked_only_where_they_are() {
+fn vlan_and_llc_matchers_apply_to_such_frames_only() {
     let tagged = frame(&[0x81, 0], &[0xa0, 10, 8, 0]);
     let snap = frame(&[0, 8], &[0xaa, 0xaa, 3, 0, 0, 0, 0x80, 0x9b]);
 
@@ -163,7 +163,7 @@ fn tags_and_llc_are_asked_only_where_they_are() {
 }
 
 #[test]
-fn messages_of_the_spanning_tree_are_asked_field_by_field() {
+fn spanning_tree_fields_are_matched() {
     let mut body = vec![0x42, 0x42, 3, 0, 0, 0, 0, 0x81, 0x80, 0, 2, 0, 0, 0, 0, 9];
     body.extend([0, 0, 0x4e, 0x20, 0x90, 0, 2, 0, 0, 0, 0, 7, 0x80, 1]);
     body.extend([1, 0, 20, 0, 2, 0, 15, 0]);
@@ -192,7 +192,7 @@ fn messages_of_the_spanning_tree_are_asked_field_by_field() {
 }
 
 #[test]
-fn a_frame_is_for_this_router_for_a_group_for_all_or_for_another() {
+fn packet_type_is_host_multicast_broadcast_or_other_host() {
     let mut frame = arp();
     assert_eq!(frame.asked(LinkMatch::For(Audience::OtherHost)), HOLDS);
     frame.own = true;
@@ -205,7 +205,7 @@ fn a_frame_is_for_this_router_for_a_group_for_all_or_for_another() {
 }
 
 #[test]
-fn a_link_address_is_changed_by_the_first_rule_that_says_so() {
+fn the_first_matching_rule_changes_the_mac_address() {
     let rules = vec![
         (
             vec![Match::Link(LinkMatch::Source(only(1))).into()],

@@ -46,7 +46,7 @@ fn addresses_and_protocols_are_compared() {
 }
 
 #[test]
-fn the_last_address_is_told_from_all_of_ipv6() {
+fn the_last_ipv6_address_differs_from_the_whole_range() {
     let last = Match::Destination(range(u32::MAX.into(), u32::MAX.into()));
     let mut fields = segment();
     fields.tuple.destination = u32::MAX.into();
@@ -57,7 +57,7 @@ fn the_last_address_is_told_from_all_of_ipv6() {
 }
 
 #[test]
-fn ports_fail_where_a_packet_shows_none() {
+fn port_matchers_fail_without_ports() {
     let web: Box<[(u16, u16)]> = [(80, 80), (440, 450)].into();
     let mut fields = segment();
     assert_eq!(
@@ -123,7 +123,7 @@ fn flags_must_be_set_and_clear() {
 }
 
 #[test]
-fn icmp_is_told_by_type_and_code() {
+fn icmp_is_matched_by_type_and_code() {
     let mut fields = segment();
     fields.tuple.protocol = protocol::ICMP;
     fields.tuple.destination_port = 0x0304;
@@ -268,7 +268,7 @@ impl Facts for KnownConnection {
 }
 
 #[test]
-fn facts_are_asked_and_fail_where_there_is_no_connection() {
+fn connection_matchers_fail_without_a_connection() {
     let fields = segment();
     let packet = subject(&fields, &[]);
     let ask = |what: Match| {
@@ -301,7 +301,7 @@ fn facts_are_asked_and_fail_where_there_is_no_connection() {
 }
 
 #[test]
-fn a_span_of_time_may_pass_midnight() {
+fn a_time_range_may_pass_midnight() {
     let fields = segment();
     let at = |hour: u32, weekday: u8, when: When| {
         let table = table(&[(
@@ -326,7 +326,7 @@ fn a_span_of_time_may_pass_midnight() {
 }
 
 #[test]
-fn lists_have_what_was_put_in_and_what_rules_add() {
+fn address_lists_contain_configured_and_dynamic_entries() {
     let list = Arc::new(List::new(1).expect("address space"));
     let fields = segment();
     let packet = subject(&fields, &[]);
@@ -345,7 +345,7 @@ fn lists_have_what_was_put_in_and_what_rules_add() {
 }
 
 #[test]
-fn classes_of_connections_share_all_packets_evenly() {
+fn connection_classes_are_evenly_distributed() {
     let mut counts = [0_u32; 3];
     for source in 0..3000_u128 {
         let mut fields = segment();
@@ -369,7 +369,7 @@ fn classes_of_connections_share_all_packets_evenly() {
 }
 
 #[test]
-fn what_remembers_is_asked_last_and_only_then_takes() {
+fn stateful_matchers_run_last_and_consume_only_on_a_match() {
     let rate = Rate {
         count: 1,
         per: Duration::from_secs(1),
@@ -445,7 +445,7 @@ impl Facts for Begun {
 }
 
 #[test]
-fn a_census_of_connections_is_left_when_they_end() {
+fn a_connection_leaves_the_limit_count_when_it_ends() {
     let limit = Arc::new(ConnectionLimit::new(1, 32).expect("address space"));
     let matcher = Match::ConnectionLimit(limit).into();
     let table = table(&[("input", vec![(vec![matcher], Action::Drop)])]);
