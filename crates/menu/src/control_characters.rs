@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown() {
+    fn control_characters_are_escaped() {
         let shown = [
             ("Tamás \\ \u{4e2d}", "Tamás \\ \u{4e2d}"),
             ("\x1b[2J\x07\x7f", "\\1B[2J\\07\\7F"),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_cannot_be_put_together_from_bytes() {
+    fn a_character_cannot_be_assembled_from_bytes() {
         let pieces = [b"\xc2", b"\x9b"].map(|piece| bytes::from_bytes(piece));
         let sent = bytes::to_bytes(&visible(&pieces.concat()));
 

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_paths_says_which_menus_are_written() {
+    fn export_paths_select_the_menus() {
         let firewall = "/ip/firewall,!/ip/firewall/nat";
 
         assert!(is_listed("/ip/firewall/filter", firewall));
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_where_the_router_breaks_them() {
+    fn exports_wrap_lines_like_routeros() {
         let route = "add disabled=no dst-address=192.0.2.0/24 gateway=10.99.99.2 \
                      routing-table=main suppress-hw-offload=no";
         let port = "add comment=\"a guest network\" disabled=yes interface=ether5-slave-local \

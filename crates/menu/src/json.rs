@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_told_what_is_wrong_with_an_item() {
+    fn json_rows_contain_the_fault_of_an_item() {
         let mut row = Row {
             id: Some(Id(1)),
             ..Row::default()

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_left_out_are_filled_in() {
+    fn omitted_parts_are_filled_in() {
         assert_eq!(shown(&LIMIT, "50,100"), "50,100:packet");
         assert_eq!(shown(&LIMIT, "10/1m,5:bit"), "10/1m,5:bit");
         assert_eq!(shown(&LIMIT, "!10M/1s,5:packet"), "!10M,5:packet");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_one_a_network_or_a_first_and_a_last() {
+    fn address_values_are_single_prefix_or_range() {
         assert_eq!(shown(&ADDRESSES, "!10.1.2.3/24"), "!10.1.2.0/24");
         assert_eq!(shown(&ADDRESSES, "10.1.2.3/32"), "10.1.2.3");
         assert_eq!(shown(&ADDRESSES, "10.0.0.1-10.0.0.9"), "10.0.0.1-10.0.0.9");

@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_kept_in_their_canonical_spelling() {
+    fn values_are_stored_in_canonical_spelling() {
         assert_eq!(shown(&Kind::Bool, "true"), "yes");
         assert_eq!(shown(&Kind::Number { min: 0, max: 9_000 }, "1k"), "1000");
         assert_eq!(shown(&Kind::Hex { max: 0xffff }, "6168"), "0x1818");
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_in_the_consoles_words() {
+    fn invalid_values_are_refused_with_console_texts() {
         assert_eq!(
             shown(&Kind::Words(&["accept", "add"]), "a"),
             "ambiguous value of x, more than one possible value matches input"

@@ -180,7 +180,7 @@ mod tests {
     use crate::{Kind, MenuShape};
 
     #[test]
-    fn a_group_has_the_policies_that_it_names() {
+    fn a_group_has_the_named_policies() {
         let kind = Kind::Marked(Policies::WORDS);
         let value = kind.parse("policy", "read,!write,ssh").expect("policies");
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_needs_follows_from_what_it_does() {
+    fn required_policies_follow_from_the_command() {
         let menu = Menu {
             policies: Policies::POLICY,
             command_policies: &[("renew", Policies::TEST)],

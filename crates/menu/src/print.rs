@@ -436,7 +436,7 @@ mod tests {
     use super::grouped;
 
     #[test]
-    fn numbers_are_shown_in_groups_and_nothing_else_is() {
+    fn digit_grouping_applies_to_numbers_only() {
         let shown = ["7", "1234567", "2026-11-22 04:19:21"].map(grouped);
 
         assert_eq!(shown, ["7", "1 234 567", "2026-11-22 04:19:21"]);

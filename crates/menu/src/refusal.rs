@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_reads_as_the_console_prints_it() {
+    fn errors_have_console_texts() {
         let at = Position {
             line: 1,
             column: 12,

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rights_are_what_all_grants_have_at_this_moment() {
+    fn rights_are_the_current_intersection_of_all_grants() {
         let (owner, caller) = (Grant::new(Policies::ALL), Grant::new(Policies::ALL));
         let script = Rights::of(Policies::READ | Policies::WRITE, owner.clone());
 

@@ -381,7 +381,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_ordered_by_their_numbers() {
+    fn names_are_ordered_by_embedded_numbers() {
         let mut names = [
             "sfp1",
             "ether10",

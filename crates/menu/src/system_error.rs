@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_errors_are_left_out_and_other_text_stays() {
+    fn os_error_numbers_are_removed_from_texts() {
         for (text, words) in [
             ("No route to host (os error 113)", "No route to host"),
             ("a (os error 2): b (os error 13) c", "a: b c"),

@@ -152,7 +152,7 @@ fn transaction(store: &mut Store, edits: &[Edit], user: &str) -> Option<Arc<Chan
 
 proptest! {
     #[test]
-    fn undoing_and_redoing_walks_through_every_state(
+    fn undo_and_redo_restore_every_state(
         transactions in prop::collection::vec(prop::collection::vec(edit(), 1..6), 1..24),
     ) {
         let mut store = Store::new(MENUS);
@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_held_comes_back_whatever_was_done_since(
+    fn a_held_state_is_restored_after_later_changes(
         before in prop::collection::vec(edit(), 1..20),
         since in prop::collection::vec(prop::collection::vec(edit(), 1..6), 0..12),
         undone in 0..4usize,
@@ -199,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn a_revision_that_is_known_can_be_had_again(
+    fn a_known_revision_can_be_restored(
         transactions in prop::collection::vec(prop::collection::vec(edit(), 1..6), 1..12),
         to in any::<prop::sample::Index>(),
     ) {
@@ -239,7 +239,7 @@ fn standing(store: &Store) -> String {
 }
 
 #[test]
-fn one_history_serves_all_users_and_a_new_change_ends_what_was_undone() {
+fn all_users_share_one_history_and_a_new_change_discards_redo() {
     let mut store = Store::new(MENUS);
     leaf(&mut store, "a", "anna");
     leaf(&mut store, "b", "bert");
@@ -253,7 +253,7 @@ fn one_history_serves_all_users_and_a_new_change_ends_what_was_undone() {
 }
 
 #[test]
-fn the_routers_own_changes_are_neither_undone_nor_lost_by_undoing() {
+fn dynamic_changes_are_not_undone_and_survive_undo() {
     let mut store = Store::new(MENUS);
     let id = leaf(&mut store, "a", "anna");
     let mark = store.begin();
@@ -277,7 +277,7 @@ fn the_routers_own_changes_are_neither_undone_nor_lost_by_undoing() {
 }
 
 #[test]
-fn what_stands_in_the_way_refuses_and_changes_nothing() {
+fn a_conflicting_undo_is_refused_without_changes() {
     let mut store = Store::new(MENUS);
     let id = leaf(&mut store, "a", "anna");
     let mark = store.begin();
@@ -299,7 +299,7 @@ fn what_stands_in_the_way_refuses_and_changes_nothing() {
 }
 
 #[test]
-fn the_history_is_bounded_and_a_log_gives_it_again() {
+fn the_history_is_bounded_and_restored_from_the_log() {
     let mut store = Store::new(MENUS);
     for number in 0..300 {
         leaf(&mut store, &format!("leaf{number}"), "anna");
@@ -318,7 +318,7 @@ fn the_history_is_bounded_and_a_log_gives_it_again() {
 }
 
 #[test]
-fn while_something_is_held_what_is_done_floats() {
+fn changes_during_safe_mode_are_marked_floating() {
     let mut store = Store::new(MENUS);
     leaf(&mut store, "a", "anna");
     store.hold().expect("nothing is journaled");

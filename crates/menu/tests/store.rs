@@ -126,7 +126,7 @@ fn marks(store: &Store) -> String {
 }
 
 #[test]
-fn a_commit_tells_each_item_once_with_what_it_was() {
+fn a_commit_reports_each_item_once_with_its_previous_state() {
     let mut store = Store::new(MENUS);
     let notes = Notes::default();
     store.set_journal(Box::new(notes.clone()));
@@ -156,7 +156,7 @@ fn a_commit_tells_each_item_once_with_what_it_was() {
 }
 
 #[test]
-fn a_part_of_a_transaction_is_taken_back_alone() {
+fn a_savepoint_rolls_back_part_of_a_transaction() {
     let mut store = Store::new(MENUS);
     let outer = store.begin();
     leaf(&mut store, "a").expect("the name is free");
@@ -186,7 +186,7 @@ fn a_part_of_a_transaction_is_taken_back_alone() {
 }
 
 #[test]
-fn what_the_journal_does_not_take_has_not_happened() {
+fn changes_that_the_journal_refuses_are_rolled_back() {
     let mut store = Store::new(MENUS);
     let notes = Notes::default();
     store.set_journal(Box::new(notes.clone()));
@@ -210,7 +210,7 @@ fn what_the_journal_does_not_take_has_not_happened() {
 }
 
 #[test]
-fn a_transaction_that_changes_nothing_is_none() {
+fn a_transaction_without_changes_is_not_recorded() {
     let mut store = Store::new(MENUS);
     let mark = store.begin();
     let id = leaf(&mut store, "a").expect("the name is free");
@@ -227,7 +227,7 @@ fn a_transaction_that_changes_nothing_is_none() {
 }
 
 #[test]
-fn names_are_unique_followed_and_left_as_ids() {
+fn names_are_unique_and_references_follow_renames() {
     let mut store = Store::new(MENUS);
     let mark = store.begin();
     let a = leaf(&mut store, "a").expect("the name is free");
@@ -268,7 +268,7 @@ fn names_are_unique_followed_and_left_as_ids() {
 }
 
 #[test]
-fn an_ordered_menu_keeps_its_order_however_often_things_move_in_between() {
+fn an_ordered_menu_keeps_its_order_after_many_moves() {
     let mut store = Store::new(MENUS);
     let mark = store.begin();
     let mut last = rule(&mut store, "a", "", None).expect("the mark is new");
@@ -291,7 +291,7 @@ fn an_ordered_menu_keeps_its_order_however_often_things_move_in_between() {
 }
 
 #[test]
-fn many_items_are_added_without_looking_through_the_others() {
+fn many_items_are_added_without_scanning_the_others() {
     let mut store = Store::new(MENUS);
     let mark = store.begin();
     for n in 0..50_000 {
@@ -325,7 +325,7 @@ fn printed(store: &Store, menu: &'static Menu, style: print::Style) -> String {
 }
 
 #[test]
-fn what_has_no_effect_is_kept_exported_and_marked_by_print() {
+fn items_without_effect_are_stored_exported_and_marked() {
     let mut store = Store::new(MENUS);
     let clean = printed(&store, &PARTLY, print::Style::Brief);
     let mark = store.begin();
@@ -388,7 +388,7 @@ fn fixed_items_are_exported_by_name_and_return_when_a_saved_store_lacks_them() {
 }
 
 #[test]
-fn others_read_and_note_while_a_commit_is_written_and_change_nothing() {
+fn others_read_but_cannot_commit_while_a_commit_is_written() {
     let mut store = Store::new(MENUS);
     let journal = Notes::default();
     store.set_journal(Box::new(journal.clone()));
@@ -439,7 +439,7 @@ fn a_commit_that_the_journal_refuses_is_rolled_back_at_its_end() {
 }
 
 #[test]
-fn a_transaction_whose_thread_died_is_rolled_back_and_its_journal_missed() {
+fn a_transaction_of_a_dead_thread_is_rolled_back() {
     let mut store = Store::new(MENUS);
     let mark = store.begin();
     leaf(&mut store, "a").expect("the name is free");

@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bpdu_is_read_as_it_was_written_and_none_is_read_short() {
+    fn bpdus_round_trip_and_truncated_ones_are_refused() {
         let instance = Instance {
             flags: Flags::ROLE_ROOT.with(Flags::AGREEMENT, true),
             root: BridgeId::new(0x4000, 12, Mac([2, 0, 0, 0, 0, 4])),
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bpdu_is_refused_by_its_fault() {
+    fn invalid_bpdus_are_refused_by_fault() {
         let notification = Repr::TOPOLOGY_CHANGE.to_bytes(&[]);
         assert_eq!(notification, [0, 0, 0, 0x80]);
         let fault = |bytes: &[u8]| Repr::parse(bytes).map(|_| ()).unwrap_err();

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_routeros_sends_is_read_and_written_byte_by_byte() {
+    fn captured_routeros_messages_round_trip_byte_by_byte() {
         let bytes = captured();
 
         let message = Repr::parse(&bytes).expect("well formed");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn both_families_and_odd_lengths_come_back() {
+    fn both_families_and_odd_lengths_round_trip() {
         for platform in [&b"p"[..], b"pp", b"\x80", b"\xff", b"p\xff"] {
             let message = Repr {
                 ttl: 5,
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn flaws_have_names() {
+    fn each_fault_has_a_name() {
         let of = |mut bytes: Vec<u8>| {
             bytes[2..4].fill(0);
             let sum = !sum(&bytes);

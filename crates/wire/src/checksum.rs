@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_rfc_1071_sums_to_ddf2() {
+    fn the_checksum_example_of_rfc_1071_gives_ddf2() {
         assert_eq!(
             sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]),
             0xddf2
@@ -202,17 +202,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_fast_sum_is_the_plain_one(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn the_fast_checksum_equals_the_plain_one(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             prop_assert_eq!(sum(&bytes), plain(&bytes));
         }
 
         #[test]
-        fn a_header_sum_is_the_plain_one(header in any::<[u8; 20]>()) {
+        fn the_header_checksum_equals_the_plain_one(header in any::<[u8; 20]>()) {
             prop_assert_eq!(sum_20(&header), plain(&header));
         }
 
         #[test]
-        fn pieces_combine(bytes in proptest::collection::vec(any::<u8>(), 1..300), cut in any::<u16>()) {
+        fn partial_checksums_combine(bytes in proptest::collection::vec(any::<u8>(), 1..300), cut in any::<u16>()) {
             let (a, b) = bytes.split_at(usize::from(cut) % bytes.len());
 
             let joined = if a.len() % 2 == 0 {

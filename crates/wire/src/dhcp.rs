@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_and_options_are_read() {
+    fn the_direction_and_agent_option_are_parsed() {
         let bytes = message(2, &[53, 1, 5, 0, 82, 3, 1, 1, 7, 255, 0, 0]);
         let read = Message::new_checked(&bytes).expect("it is well-formed");
 
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn malformed_messages_have_named_errors() {
         let whole = message(1, &[53, 1, 1, 255]);
         for len in 0..whole.len() {
             assert!(Message::new_checked(&whole[..len]).is_err(), "{len}");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_put_in_and_taken_out_again() {
+    fn an_option_is_inserted_and_removed() {
         let option = agent_information(b"ether1", b"ap").expect("it is short");
         assert_eq!(option, b"\x52\x0c\x01\x06ether1\x02\x02ap");
         for padding in [0, 3, 60] {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_nothing_is_changed() {
+    fn without_room_the_packet_stays_unchanged() {
         let mut bytes = message(1, &[53, 1, 1, 255]);
         let before = bytes.clone();
         let len = bytes.len();

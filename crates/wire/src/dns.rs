@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_what_a_resolver_sends() {
+    fn a_query_equals_that_of_a_resolver() {
         let mut bytes = [0; MESSAGE_LEN_MAX];
 
         assert_eq!(
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_found_behind_an_alias_and_others_are_not() {
+    fn addresses_are_found_through_a_cname_chain_only() {
         let message = answer();
         let answer = question().answer(&message).expect("an answer");
 
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_says_that_it_was_cut_and_a_time_below_zero_is_none() {
+    fn an_answer_has_the_truncation_bit_and_negative_ttls_are_zero() {
         let mut message = answer();
         message[2] |= 2;
         // TTL of the alias, after its owner, type and class.
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_something_else_is_none() {
+    fn an_answer_to_another_question_is_refused() {
         let message = answer();
         let others = [
             Question {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn pointers_that_lead_in_circles_or_forwards_are_refused() {
+    fn cyclic_and_forward_compression_pointers_are_refused() {
         let mut message = answer();
         for to in [12, 14, 200] {
             message[12..14].copy_from_slice(&[0xc0, to]);
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_none() {
+    fn malformed_names_are_refused() {
         let long = "x".repeat(64);
         let many = "x.".repeat(128);
         for text in ["", ".", "a..b", &long, &many] {

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_understands_marks_gets_one_and_others_are_left_alone() {
+    fn congestion_marks_are_set_on_ecn_capable_packets_only() {
         let mut packet = [0; 20];
         packet[0] = 0x45;
         packet[1] = 0xb8;

@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn each_flaw_of_a_header_has_its_name() {
+    fn each_header_fault_has_its_name() {
         let good = packet(&[], &[0; 8]);
         let flawed = |at: usize, value: u8| {
             let mut bytes = good.clone();

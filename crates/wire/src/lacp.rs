@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pdu_is_read_as_it_was_written_and_none_is_read_short() {
+    fn lacpdus_round_trip_and_truncated_ones_are_refused() {
         for pdu in [lacp(), marker(false), marker(true)] {
             let bytes = pdu.to_bytes();
             assert_eq!(Pdu::parse(&bytes), Ok(pdu));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_stand_where_the_standard_has_them() {
+    fn fields_have_the_standards_offsets() {
         let bytes = lacp().to_bytes();
         // Figure 6-7: subtype, version, actor, partner, collector, terminator.
         assert_eq!(bytes[..6], [1, 1, 1, 20, 0xff, 0xff]);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_elsewhere_is_refused() {
+    fn pdus_with_other_subtypes_or_fields_are_refused() {
         let mut bytes = lacp().to_bytes();
         bytes[0] = 3;
         assert_eq!(Pdu::parse(&bytes), Err(Malformed::Subtype));

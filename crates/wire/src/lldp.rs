@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_the_same() {
+    fn written_messages_parse_to_the_same_values() {
         for message in [
             whole(),
             Repr {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn tlvs_are_laid_out_as_the_standards_draw_them() {
+    fn tlvs_are_encoded_as_in_the_standards() {
         let mut bytes = Vec::new();
         whole().emit(&mut bytes);
         let has = |tlv: &[u8]| bytes.windows(tlv.len()).any(|window| window == tlv);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_an_announcement_has_nothing_else() {
+    fn a_shutdown_announcement_has_only_mandatory_tlvs() {
         let mut bytes = Vec::new();
         Repr { ttl: 0, ..whole() }.emit(&mut bytes);
 
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn flaws_have_names() {
+    fn each_fault_has_a_name() {
         let mut bytes = Vec::new();
         whole().emit(&mut bytes);
 

@@ -150,14 +150,14 @@ mod tests {
     const MAC: Mac = Mac([0x00, 0x0c, 0x42, 0xab, 0xcd, 0x0f]);
 
     #[test]
-    fn a_mac_prints_as_routeros_prints_it_and_reads_back() {
+    fn mac_addresses_round_trip_in_routeros_format() {
         assert_eq!(MAC.to_string(), "00:0C:42:AB:CD:0F");
         assert_eq!("0:c:42:ab:CD:0f".parse(), Ok(MAC));
         assert_eq!(MAC.to_string().parse(), Ok(MAC));
     }
 
     #[test]
-    fn what_is_no_mac_says_why() {
+    fn invalid_mac_addresses_have_a_reason() {
         assert_eq!("00:0C:42:AB:CD".parse::<Mac>(), Err(ParseMacError::Groups));
         assert_eq!(
             "00:0C:42:AB:CD:0F:".parse::<Mac>(),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_and_stations_are_told_apart() {
+    fn group_and_station_addresses_are_distinguished() {
         assert!(Mac::BROADCAST.is_broadcast() && Mac::BROADCAST.is_multicast());
         assert!(MAC.is_unicast() && !MAC.is_multicast() && !MAC.is_local());
         assert!(!Mac::ZERO.is_unicast());
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_map_to_macs() {
+    fn multicast_groups_map_to_macs() {
         let mdns = Mac::of_ipv4_group(Ipv4Addr::new(224, 128, 0, 251));
         let solicited = Mac::of_ipv6_group("ff02::1:ffab:cd0f".parse().unwrap());
 

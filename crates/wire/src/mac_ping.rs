@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_reads_the_same_and_flaws_have_names() {
+    fn messages_round_trip_and_faults_have_names() {
         for is_reply in [false, true] {
             let message = Repr {
                 is_reply,

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_routeros_sends_is_read_and_written_byte_by_byte() {
+    fn captured_routeros_messages_round_trip_byte_by_byte() {
         let bytes = captured();
         assert_eq!(bytes.len(), 156);
 
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_told_from_messages() {
+    fn requests_and_announcements_are_distinguished() {
         for request in [
             &[0, 0, 0, 0][..],
             &[0, 0, 0, 0, 0, 6, 0, 0],
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn flaws_have_names() {
+    fn each_fault_has_a_name() {
         let bytes = captured();
         for cut in 0..bytes.len() {
             // A message may end between TLVs.

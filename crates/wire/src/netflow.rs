@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn version_5_has_24_bytes_and_48_a_record() {
+    fn version_5_has_a_24_byte_header_and_48_byte_records() {
         let bytes = records(Version::V5, &[record(), record()], AT, 9);
 
         assert_eq!(bytes.len(), 24 + 2 * 48);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn ipfix_is_as_routeros_writes_it() {
+    fn ipfix_matches_routeros_byte_by_byte() {
         let bytes = records(Version::Ipfix, &[record()], AT, 3);
 
         // The header with its length, one set, a record of 51 bytes and the exporter's start, a byte of padding.
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_tell_both_families_in_one_set() {
+    fn one_template_set_describes_both_families() {
         for (version, set, head, more) in [
             (Version::V9, [0, 0], 20, 0),
             (Version::Ipfix, [0, 2], 16, 1),
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_datagram_passes_any_link() {
+    fn a_full_export_datagram_fits_any_link() {
         for version in [Version::V1, Version::V5, Version::V9, Version::Ipfix] {
             let all = alloc::vec![record(); version.most()];
             assert!(records(version, &all, AT, 0).len() <= 1_472);

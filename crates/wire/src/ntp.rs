@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_survive_and_come_round_in_2036() {
+    fn ntp_timestamps_round_trip_across_the_2036_era() {
         let at = 1_795_000_000_123_456_789;
         let stamp = Timestamp::from_unix_nanos(at);
         assert!((stamp.to_unix_nanos(at + 5 * NANOS) - at).abs() <= 1);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_read_with_its_digest_and_its_extension_fields() {
+    fn a_packet_is_parsed_with_digest_and_extension_fields() {
         let bytes = Repr::question(7).to_bytes();
         let plain = Packet::parse(&bytes).expect("a question");
         assert_eq!((plain.repr, plain.mac), (Repr::question(7), None));

@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_messages_parse_again() {
         let bytes = packet();
 
         let read = Packet::new_checked(&bytes).expect("it is one");
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vendor_attribute_may_contain_several() {
+    fn truncated_and_damaged_messages_are_not_read_beyond_their_end() {
         let inside = [
             &vendor::MIKROTIK.to_be_bytes()[..],
             &[vendor::MIKROTIK_GROUP, 3, b'a'],
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_sent() {
+    fn oversized_messages_are_not_built() {
         let empty = || Builder::new(1, 1, [0; 16]);
         assert!(empty().with(1, &[0; VALUE]).finish().is_some());
         assert_eq!(empty().with(1, &[0; VALUE + 1]).finish(), None);

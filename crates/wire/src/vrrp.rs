@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn version_3_sums_a_pseudo_header_and_can_do_without() {
+    fn version_3_checksums_work_with_and_without_pseudo_header() {
         let four: (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), GROUP4.into());
         let own: Ipv6Addr = "fe80::1".parse().expect("an address");
         let six: (IpAddr, IpAddr) = (own.into(), GROUP6.into());
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_header_is_named() {
+    fn each_header_fault_has_a_name() {
         let with = |at: usize, byte: u8| {
             let mut bytes = v2().to_bytes(None);
             bytes[at] = byte;

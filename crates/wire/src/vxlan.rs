@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_is_read_as_it_was_written_and_reserved_bits_do_not_count() {
+    fn vxlan_headers_round_trip_and_reserved_bits_are_ignored() {
         for network in [0, 1, 5001, VNI_MAX] {
             let mut header = to_bytes(network);
             assert_eq!(vni(&header), Some(network));

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_find_room_beside_a_full_bucket_and_leave_it_clean() {
+    fn claims_overflow_a_full_bucket_and_leave_no_residue() {
         let tuple_claims = TupleClaims::new(16, &mut Rng::seeded(1)).expect("address space");
         let claimed: Vec<u16> = (0..40)
             .filter(|port| tuple_claims.claim(&tuple(*port), 3).is_ok())
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_that_claim_at_once_never_share_a_tuple() {
+    fn concurrent_claims_never_share_a_tuple() {
         let tuple_claims = TupleClaims::new(4_096, &mut Rng::seeded(1)).expect("address space");
         let claims = |worker| {
             (0..2_000_u16)

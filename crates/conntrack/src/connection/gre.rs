@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_reads_as_it_was_written_and_keeps_in_a_word() {
+    fn a_gre_header_round_trips_through_a_word() {
         let gre = |version, protocol, key| {
             Some(Gre {
                 version,

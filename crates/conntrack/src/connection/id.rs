@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_tells_its_family_owner_and_place() {
+    fn a_slot_encodes_family_owner_and_position() {
         let slot = Slot::new(true, 127, SLOTS_MAX - 1);
 
         assert_eq!(
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_survives_its_number() {
+    fn an_id_round_trips_through_its_number() {
         let id = EntryId {
             slot: Slot::new(false, 3, 77),
             generation: 9,

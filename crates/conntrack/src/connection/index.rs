@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn it_grows_step_by_step_and_finds_everything() {
+    fn the_index_grows_incrementally_and_finds_all_entries() {
         let mut index = index(40_000);
         let hash = |item: u32| Hash(item.wrapping_mul(0x9e37_79b9));
         for item in 0..40_000 {
@@ -474,7 +474,7 @@ mod tests {
 
     /// Another thread finds all permanent items while the owner moves the items around them.
     #[test]
-    fn what_stays_is_found_by_others() {
+    fn entries_that_stay_are_found_concurrently() {
         let mut index = index(20_000);
         // Hashes that differ in few bits make long chains.
         let hash = |item: u32| Hash(item.wrapping_mul(0x9e37_79b9) & 0xff00_03ff);

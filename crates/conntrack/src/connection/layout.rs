@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tuple_survives_its_line_beside_flags_and_next_hop() {
+    fn a_tuple_round_trips_through_its_cache_line_with_flags_and_next_hop() {
         let tuple = Tuple {
             source: 0xffff_fffe,
             destination: 0x0102_0304,

@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_shortened_number_is_off_by_less_than_one_in_two_thousand(number: u32) {
+        fn a_compressed_number_is_off_by_less_than_one_in_two_thousand(number: u32) {
             let off = lengthen(shorten(number)).abs_diff(number);
 
             prop_assert!(u64::from(off) * 2_000 <= u64::from(number));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_its_word_stays() {
+    fn updates_leave_the_other_fields_of_the_word_unchanged() {
         let rate = Rate {
             sample: 9,
             before: shorten(u32::MAX),

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_places_are_there_for_segments_that_come_again() {
+    fn the_last_slots_are_reserved_for_retransmissions() {
         let mut all = Remainders::default();
         // The sequence numbers wrap around.
         let number = |segment: u32| (u32::MAX - 20).wrapping_add(segment * 10);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_when_messages_end_with_their_segments_again() {
+    fn no_buffer_remains_when_messages_end_at_segment_boundaries() {
         let mut all = Remainders::default();
         assert!(all.keep(HERE, 1, text(0)) && all.directions.is_empty());
         assert!(all.keep(HERE, 2, text(3)));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_goes_with_its_connection() {
+    fn buffers_are_bounded_and_freed_with_their_connection() {
         let mut all = Remainders::default();
         let of = |place| (Slot::new(false, 0, place), false);
         for place in 0..2 * DIRECTIONS_MAX as u32 {

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_until_it_is_taken_away() {
+    fn written_rows_are_readable_until_removed() {
         let expectations = SharedExpectations::new(300).expect("address space");
         assert_eq!(expectations.iter().count(), 0);
 
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_reads_half_of_what_is_written() {
+    fn readers_never_see_torn_rows() {
         let expectations = SharedExpectations::new(1).expect("address space");
         let rounds = if cfg!(miri) { 100 } else { 100_000 };
 

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_holds_what_was_put_in() {
+    fn a_set_contains_the_inserted_members() {
         let set = States::default()
             .with(State::Established)
             .with(State::Untracked);

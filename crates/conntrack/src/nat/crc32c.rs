@@ -77,7 +77,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_check_value_of_the_catalogue_is_ours() {
+    fn crc32c_gives_the_catalogue_check_value() {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
     }
 

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_port_is_the_first_choice_and_belongs_to_one() {
+    fn the_own_port_is_preferred_and_exclusive() {
         let mappings = mappings();
 
         let first = map(&mappings, end(1, 5000), HIGH, false).unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_lives_as_long_as_a_connection_holds_it() {
+    fn a_mapping_lives_while_a_connection_holds_it() {
         let mappings = mappings();
         let outside = map(&mappings, end(1, 5000), HIGH, true).unwrap();
         assert_eq!(map(&mappings, end(1, 5000), HIGH, true), Some(outside));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seventeenth_outside_address_waits_until_one_is_free() {
+    fn a_seventeenth_outside_address_waits_for_a_free_entry() {
         let mappings = mappings();
         for address in 0..ADDRESSES as u32 {
             assert_eq!(mappings.hold(end(1, 1), end(address, 1)), Ok(()));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_outlives_a_rule_that_begins_to_draw() {
+    fn a_mapping_survives_a_rule_that_starts_to_allocate() {
         let mappings = mappings();
         let outside = map(&mappings, end(1, 5000), HIGH, false);
 
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_that_hold_and_release_at_once_lose_nothing() {
+    fn concurrent_hold_and_release_lose_no_mapping() {
         let mappings = mappings();
         let ports = Ports::new(5000, 5003).unwrap();
         let work = |worker: u32| {
@@ -313,7 +313,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn insides_and_outsides_are_one_to_one(
+        fn inside_and_outside_endpoints_are_one_to_one(
             steps in proptest::collection::vec((0..40_u32, 5000..5004_u16, any::<bool>()), 1..400),
             few in any::<bool>(),
             draw in any::<bool>(),

@@ -149,7 +149,7 @@ mod tests {
     use samples::sum;
 
     #[test]
-    fn numbers_behind_a_change_are_shifted_and_come_back() {
+    fn sequence_numbers_after_an_edit_are_shifted_in_both_directions() {
         let mut shift = Shift::default();
         shift.record(1000, 5);
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_segment_again_is_shifted_once() {
+    fn a_retransmitted_segment_is_shifted_once() {
         let mut shift = Shift::default();
         shift.record(1000, 5);
         shift.record(1000, 5);
@@ -176,7 +176,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_stream_is_acknowledged_as_it_was_sent(
+        fn acknowledgements_refer_to_the_original_stream(
             start in any::<u32>(),
             segments in proptest::collection::vec((20..1400_u32, -9..9_i32), 1..40),
         ) {
@@ -192,7 +192,7 @@ mod tests {
         }
 
         #[test]
-        fn the_checksum_follows(
+        fn the_checksum_is_updated_with_the_sequence_numbers(
             mut segment in proptest::collection::vec(any::<u8>(), 20..80),
             own in any::<(u32, i32)>(),
             other in any::<(u32, i32)>(),

@@ -272,7 +272,7 @@ mod tests {
     const MS: u32 = 0x00a8_8f81;
 
     #[test]
-    fn a_broken_option_ends_the_walk_and_says_where() {
+    fn a_malformed_option_ends_the_iteration_with_its_offset() {
         let walk = |options| Options::new(options).last();
 
         assert_eq!(
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_recorded_as_the_flag_says() {
+    fn timestamps_are_recorded_as_the_flag_requests() {
         let [a, b, c, d] = MS.to_be_bytes();
 
         assert_eq!(
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_timestamp_option_counts_who_had_no_room() {
+    fn a_full_timestamp_option_increments_its_overflow() {
         let full = |state| [68, 8, 9, state, 1, 2, 3, 4];
 
         assert_eq!(recorded(&full(0x10)), Ok(Some(full(0x20).to_vec())));
@@ -352,7 +352,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_options_panic_and_what_is_written_stays_in_its_option(
+        fn options_never_panic_and_writes_stay_within_their_option(
             options in proptest::collection::vec(prop_oneof![Just(7u8), Just(68), 0..16u8, any::<u8>()], 0..=40),
         ) {
             let mut options = options;

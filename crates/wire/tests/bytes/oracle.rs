@@ -30,7 +30,7 @@ fn ipv4_repr() -> impl Strategy<Value = ipv4::Repr> {
 
 proptest! {
     #[test]
-    fn an_ipv4_header_means_the_same_to_both(
+    fn an_ipv4_header_parses_as_in_the_oracle(
         repr in ipv4_repr(),
         options in vec(any::<u8>(), 0..=40),
         payload in vec(any::<u8>(), 0..100),
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn both_refuse_the_same_ipv4_headers(mut bytes in vec(any::<u8>(), 0..70), version in 3..6u8) {
+    fn invalid_ipv4_headers_are_refused_as_by_the_oracle(mut bytes in vec(any::<u8>(), 0..70), version in 3..6u8) {
         if let Some(first) = bytes.first_mut() {
             *first = version << 4 | *first & 0xf;
         }
@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn an_ipv6_header_means_the_same_to_both(
+    fn an_ipv6_header_parses_as_in_the_oracle(
         bytes in any::<[u8; 40]>(),
         payload in vec(any::<u8>(), 0..100),
     ) {
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn extension_headers_end_at_the_same_place_for_both(
+    fn extension_headers_end_where_the_oracle_says(
         kinds in vec(0..4usize, 0..6),
         payload in vec(any::<u8>(), 8..60),
     ) {
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn a_udp_datagram_that_we_build_is_right_for_the_oracle(
+    fn a_built_udp_datagram_is_valid_for_the_oracle(
         ports in any::<(u16, u16)>(),
         addresses in any::<([u8; 4], [u8; 4])>(),
         addresses6 in any::<([u8; 16], [u8; 16])>(),
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn a_tcp_segment_that_we_build_is_right_for_the_oracle(
+    fn a_built_tcp_segment_is_valid_for_the_oracle(
         ports in any::<(u16, u16)>(),
         numbers in any::<(u32, u32, u16, u16)>(),
         flags in any::<u8>(),
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn an_echo_that_the_oracle_builds_is_right_for_us(
+    fn an_echo_request_of_the_oracle_is_valid(
         id in any::<u16>(),
         seq in any::<u16>(),
         data in vec(any::<u8>(), 0..100),
@@ -209,7 +209,7 @@ proptest! {
     }
 
     #[test]
-    fn an_icmp_error_that_we_build_is_right_for_the_oracle(
+    fn a_built_icmp_error_is_valid_for_the_oracle(
         code in 0..6u8,
         mtu in any::<u16>(),
         quoted in vec(any::<u8>(), 0..100),
@@ -236,7 +236,7 @@ proptest! {
     }
 
     #[test]
-    fn an_arp_packet_means_the_same_to_both(
+    fn an_arp_packet_parses_as_in_the_oracle(
         operation in any::<u16>(),
         macs in any::<([u8; 6], [u8; 6])>(),
         addresses in any::<([u8; 4], [u8; 4])>(),
@@ -260,7 +260,7 @@ proptest! {
     }
 
     #[test]
-    fn an_ipv6_header_that_the_oracle_builds_is_right_for_us(
+    fn an_ipv6_header_of_the_oracle_is_valid(
         class in any::<u8>(),
         label in 0..1u32 << 20,
         payload_length in 0..64u16,

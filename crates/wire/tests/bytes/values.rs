@@ -17,7 +17,7 @@ fn seed(target: &str, name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_router_advertisement_is_laid_out_as_rfc_4861_draws_it() {
+fn a_router_advertisement_is_encoded_as_in_rfc_4861() {
     let bytes = seed("ndp", "ra");
 
     // RFC 4861, 4.2: hop limit 64, M and high preference, 1800 s, 30 s, 1 s.
@@ -61,7 +61,7 @@ fn a_router_advertisement_is_laid_out_as_rfc_4861_draws_it() {
 }
 
 #[test]
-fn neighbour_messages_are_laid_out_as_rfc_4861_draws_them() {
+fn neighbour_messages_are_encoded_as_in_rfc_4861() {
     let solicitation = seed("ndp", "ns");
     let advertisement = seed("ndp", "na");
     let redirect = seed("ndp", "redirect");
@@ -84,7 +84,7 @@ fn neighbour_messages_are_laid_out_as_rfc_4861_draws_them() {
 }
 
 #[test]
-fn a_router_advertisement_is_read_as_it_was_meant() {
+fn a_router_advertisement_is_decoded_with_all_options() {
     let bytes = seed("ndp", "ra");
     let packet = icmpv6::Packet::new_verified(&bytes, MAC_A.link_local(), ALL_NODES).unwrap();
 
@@ -103,7 +103,7 @@ fn a_router_advertisement_is_read_as_it_was_meant() {
 }
 
 #[test]
-fn each_flaw_of_a_neighbour_message_has_its_name() {
+fn each_neighbour_message_fault_has_its_name() {
     let parse = |bytes: &[u8]| {
         let packet = icmpv6::Packet::new_checked(bytes).unwrap();
         Message::parse(&packet).map(|_| ())
@@ -131,7 +131,7 @@ fn each_flaw_of_a_neighbour_message_has_its_name() {
 }
 
 #[test]
-fn an_option_that_does_not_fit_its_kind_is_left_as_it_is() {
+fn an_option_of_unexpected_length_is_ignored() {
     // A source address of two units, a prefix of length 129, a route longer than its bytes.
     let mut prefix = vec![3, 4, 129, 0xc0];
     prefix.resize(32, 0);
@@ -150,7 +150,7 @@ fn an_option_that_does_not_fit_its_kind_is_left_as_it_is() {
 }
 
 #[test]
-fn each_flaw_of_an_arp_packet_has_its_name() {
+fn each_arp_fault_has_its_name() {
     let with = |at: usize, value: u8| {
         let mut bytes = seed("arp", "request");
         bytes[at] = value;
@@ -169,7 +169,7 @@ fn each_flaw_of_an_arp_packet_has_its_name() {
 }
 
 #[test]
-fn each_flaw_of_an_ipv6_packet_has_its_name() {
+fn each_ipv6_fault_has_its_name() {
     let good = seed("ipv6", "udp");
     let with = |at: usize, value: u8| {
         let mut bytes = good.clone();
@@ -222,7 +222,7 @@ fn a_chain_of_extension_headers_is_walked_to_its_end() {
 }
 
 #[test]
-fn the_walk_ends_behind_a_later_piece() {
+fn the_header_chain_ends_at_a_non_first_fragment() {
     // The next header field names destination options, but the fragment contains data.
     let piece = ipv6::Fragment {
         next_header: Protocol::DESTINATION,
@@ -257,7 +257,7 @@ fn an_authentication_header_counts_in_words_of_four_bytes() {
 }
 
 #[test]
-fn options_of_an_extension_header_say_what_a_stranger_does() {
+fn option_types_give_the_action_for_unknown_options() {
     let options = |body: [u8; 6]| {
         let bytes = packet6(Protocol::HOP_BY_HOP, &[&[59, 0][..], &body].concat());
         let packet = ipv6::Packet::new_checked(&bytes).unwrap();
@@ -286,7 +286,7 @@ fn options_of_an_extension_header_say_what_a_stranger_does() {
 }
 
 #[test]
-fn padding_of_options_is_no_longer_than_needed_and_says_nothing() {
+fn option_padding_is_minimal_and_zero() {
     let options = |body: &[u8]| {
         let bytes = packet6(Protocol::HOP_BY_HOP, &[&[59, 1][..], body].concat());
         let packet = ipv6::Packet::new_checked(&bytes).unwrap();
@@ -321,7 +321,7 @@ fn the_solicited_node_group_takes_the_last_three_bytes() {
 }
 
 #[test]
-fn each_flaw_of_a_datagram_has_its_name() {
+fn each_udp_fault_has_its_name() {
     use udp::{Datagram, Malformed};
     let (src, dst) = (crate::seeds::A, crate::seeds::B);
     let good = udp4(b"query");
@@ -353,7 +353,7 @@ fn each_flaw_of_a_datagram_has_its_name() {
 }
 
 #[test]
-fn a_datagram_whose_sum_is_zero_says_all_ones() {
+fn a_zero_udp_checksum_is_sent_as_all_ones() {
     let (src, dst) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
     let repr = udp::Repr {
         src_port: 0,
@@ -368,7 +368,7 @@ fn a_datagram_whose_sum_is_zero_says_all_ones() {
 }
 
 #[test]
-fn each_flaw_of_a_segment_has_its_name() {
+fn each_tcp_fault_has_its_name() {
     use tcp::{Malformed, Segment};
     let good = tcp4(tcp::Flags::ACK, &[], b"data");
     let with = |at: usize, value: u8| {
@@ -425,7 +425,7 @@ fn options_of_a_segment_are_read_up_to_the_first_flaw() {
 }
 
 #[test]
-fn icmp_errors_are_laid_out_as_their_rfcs_draw_them() {
+fn icmp_errors_are_encoded_as_in_their_rfcs() {
     // RFC 1191, 4; RFC 792; RFC 4443, 3.2 to 3.4.
     assert_eq!(seed("icmp", "v4-fragmentation-needed")[..2], [3, 4]);
     assert_eq!(

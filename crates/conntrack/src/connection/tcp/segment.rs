@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_is_found_behind_other_options() {
+    fn the_window_scale_is_found_after_other_options() {
         assert_eq!(scale(&[2, 4, 5, 180, 1, 3, 3, 7]), Some(7));
         assert_eq!(scale(&[3, 3, 200]), Some(14));
         assert_eq!(scale(&[2, 4, 5, 180, 0, 3, 3, 7]), None);

@@ -36,7 +36,7 @@ fn flood(bed: &mut Bed, number: u32) -> Result<FlowId, Refused> {
 }
 
 #[test]
-fn a_flood_of_syns_evicts_its_own_and_never_an_assured_connection() {
+fn a_syn_flood_evicts_its_own_entries_and_no_assured_connection() {
     let mut bed = full(900, 1_000);
     for number in 0..20_000 {
         assert!(flood(&mut bed, number).is_ok());
@@ -63,7 +63,7 @@ fn a_flood_of_syns_evicts_its_own_and_never_an_assured_connection() {
 }
 
 #[test]
-fn the_one_that_was_silent_longest_goes_first() {
+fn the_longest_idle_connection_is_evicted_first() {
     let mut bed = Bed::new(&Settings {
         entries_max: 3,
         ..Settings::default()
@@ -84,7 +84,7 @@ fn the_one_that_was_silent_longest_goes_first() {
 }
 
 #[test]
-fn a_table_full_of_assured_connections_refuses_under_a_name() {
+fn a_table_full_of_assured_connections_drops_with_connections_full() {
     let mut bed = full(100, 100);
 
     assert_eq!(flood(&mut bed, 1), Err(Refused::Full));
@@ -96,7 +96,7 @@ fn a_table_full_of_assured_connections_refuses_under_a_name() {
 }
 
 #[test]
-fn a_flood_of_datagrams_leaves_handshakes_alone() {
+fn a_udp_flood_does_not_evict_handshakes() {
     let mut bed = full(0, 100);
     for number in 0..10 {
         assert!(flood(&mut bed, number).is_ok());
@@ -118,7 +118,7 @@ fn a_flood_of_datagrams_leaves_handshakes_alone() {
 }
 
 #[test]
-fn a_way_that_was_found_before_its_connection_went_does_no_harm() {
+fn a_stale_lookup_result_is_harmless() {
     for protocol in [protocol::UDP, protocol::TCP] {
         let mut bed = Bed::new(&Settings {
             entries_max: 2,
@@ -170,7 +170,7 @@ fn a_way_that_was_found_before_its_connection_went_does_no_harm() {
 }
 
 #[test]
-fn expiry_looks_at_no_more_than_its_budget() {
+fn expiry_checks_at_most_its_budget() {
     let mut bed = Bed::new(&Settings::default());
     for number in 0..1_000 {
         bed.show(&plain(&tuple4(number, protocol::UDP), 0));
@@ -187,7 +187,7 @@ fn expiry_looks_at_no_more_than_its_budget() {
 }
 
 #[test]
-fn a_flood_does_not_keep_others_connections_beyond_their_time() {
+fn a_flood_does_not_delay_the_expiry_of_other_connections() {
     let mut bed = Bed::new(&Settings::default());
     for number in 0..1_000 {
         assert!(flood(&mut bed, number).is_ok());
@@ -205,7 +205,7 @@ fn a_flood_does_not_keep_others_connections_beyond_their_time() {
 }
 
 #[test]
-fn a_worker_without_the_answers_knows_who_has_them() {
+fn a_worker_knows_the_worker_that_receives_the_replies() {
     let settings = Settings::default();
     let table = Table::new(2, 1_000).expect("address space");
     let tuple_claims = TupleClaims::new(1_000, &mut Rng::seeded(3)).expect("address space");

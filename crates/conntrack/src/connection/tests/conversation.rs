@@ -114,7 +114,7 @@ fn a_connection_opens_carries_data_half_closes_and_closes() {
 }
 
 #[test]
-fn the_server_may_close_first_and_both_at_once() {
+fn the_server_or_both_ends_may_close_first() {
     play(&opened(
         "
         < FA  1   1        -> established fin-wait 10
@@ -128,7 +128,7 @@ fn the_server_may_close_first_and_both_at_once() {
 }
 
 #[test]
-fn a_fin_that_is_sent_again_is_not_the_other_sides() {
+fn a_retransmitted_fin_does_not_count_for_the_other_side() {
     play(&opened(
         "
         > FA  1   1        -> established fin-wait 10
@@ -145,7 +145,7 @@ fn a_fin_that_is_sent_again_is_not_the_other_sides() {
 }
 
 #[test]
-fn a_closed_connections_ports_are_used_again() {
+fn ports_of_a_closed_connection_are_reusable() {
     play(&opened(
         "
         > FA  1   1        -> established fin-wait 10
@@ -176,7 +176,7 @@ fn both_sides_open_at_once() {
 }
 
 #[test]
-fn lost_repeated_and_reordered_segments_belong_to_it() {
+fn lost_duplicated_and_reordered_segments_stay_in_the_connection() {
     play(&opened(
         "
         > PA 1001 1 d1000  -> established established 300
@@ -193,7 +193,7 @@ fn lost_repeated_and_reordered_segments_belong_to_it() {
 }
 
 #[test]
-fn lost_openings_are_repeated() {
+fn lost_handshake_segments_are_retransmitted() {
     play(
         "
         > S   0   0        -> new syn-sent 5
@@ -217,7 +217,7 @@ fn lost_openings_are_repeated() {
 }
 
 #[test]
-fn a_sender_that_nobody_answers_and_a_shut_window_have_less_time() {
+fn retransmissions_and_a_zero_window_shorten_the_timeout() {
     play(&opened(
         "
         > PA  1   1  d100  -> established established 300
@@ -252,7 +252,7 @@ fn a_reset_outside_the_window_is_invalid_and_an_inexact_one_shortens_nothing() {
 }
 
 #[test]
-fn a_reset_behind_its_last_segment_ends_it() {
+fn a_reset_after_the_last_segment_closes_the_connection() {
     play(&opened(
         "
         > PA  1   1  d100  -> established established 300
@@ -262,7 +262,7 @@ fn a_reset_behind_its_last_segment_ends_it() {
 }
 
 #[test]
-fn only_what_acknowledges_a_syn_refuses_it() {
+fn only_a_reset_that_acknowledges_the_syn_refuses_it() {
     play(
         "
         > S   0   0        -> new syn-sent 5
@@ -289,7 +289,7 @@ fn numbers_outside_the_window_are_invalid() {
 }
 
 #[test]
-fn a_late_copy_of_a_segment_is_let_through_and_believed_in_nothing() {
+fn a_late_duplicate_passes_without_changing_the_state() {
     play(&opened(
         "
         > PA  1   1  d1000 -> established established 300
@@ -304,7 +304,7 @@ fn a_late_copy_of_a_segment_is_let_through_and_believed_in_nothing() {
 }
 
 #[test]
-fn scaled_windows_hold_only_if_both_scale() {
+fn window_scaling_requires_both_ends() {
     play(
         "
         > S   0   0   s7   -> new syn-sent 5
@@ -328,7 +328,7 @@ fn scaled_windows_hold_only_if_both_scale() {
 }
 
 #[test]
-fn conversations_are_picked_up_in_the_middle_only_loosely() {
+fn established_connections_are_picked_up_only_with_loose_tracking() {
     play(
         "
         > PA 77   5   d9   -> new established 300
@@ -359,7 +359,7 @@ fn conversations_are_picked_up_in_the_middle_only_loosely() {
 }
 
 #[test]
-fn liberal_tracking_takes_everything_but_resets() {
+fn liberal_tracking_accepts_all_segments_but_resets() {
     let liberal = Settings {
         liberal: true,
         ..settings()
@@ -414,7 +414,7 @@ fn a_syn_in_the_middle_changes_nothing_unless_the_other_side_agrees() {
 }
 
 #[test]
-fn half_of_an_old_connection_is_reset_and_the_new_one_opens() {
+fn a_half_open_old_connection_is_reset_and_a_new_one_opens() {
     play(
         "
         > S   0   0        -> new syn-sent 5
@@ -428,7 +428,7 @@ fn half_of_an_old_connection_is_reset_and_the_new_one_opens() {
 }
 
 #[test]
-fn a_connection_limit_counts_no_conversation_that_is_over() {
+fn connection_limit_does_not_count_closed_connections() {
     let opening = ["> S 0 0", "< SA 0 1", "> A 1 1"];
     let ends = [&["> FA 1 1", "< FA 1 2", "> A 2 2"][..], &["< R 1 1"]];
     let tuple = tuple4(1, protocol::TCP);

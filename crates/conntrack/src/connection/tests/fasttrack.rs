@@ -115,7 +115,7 @@ fn tuples() -> impl Strategy<Value = Tuple> {
 /// One in 2^16 random pairs of numbers passes (`tcp::fast`). The seeds are fixed; none of their 12,800 pairs
 /// does.
 #[test]
-fn a_blind_end_shortens_no_life() {
+fn a_forged_end_does_not_shorten_the_timeout() {
     for seed in 0..64 {
         let mut rng = Rng::seeded(seed);
         let protocol = protocol::TCP;
@@ -161,7 +161,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_its_ends_close_is_forgotten_in_time(
+    fn connections_closed_by_their_ends_expire(
         tuple in tuples(), first: [u32; 2], seed: u64, reply: bool, aborts in 0..3_usize,
     ) {
         let mut rng = Rng::seeded(seed);
@@ -188,7 +188,7 @@ proptest! {
 
 /// A shortcut reports its traffic late, and maybe as one sum of gigabytes.
 #[test]
-fn an_end_that_cannot_be_judged_is_believed_when_the_other_side_bears_it_out() {
+fn an_unverifiable_end_counts_once_the_other_side_confirms_it() {
     let mut flow = Flow::open(tuple4(1, protocol::TCP), [7, 0xffff_fff0]);
     flow.skip(true, 3_000_000_000);
     flow.say(true, FIN | ACK, 0);
@@ -212,7 +212,7 @@ fn an_end_that_cannot_be_judged_is_believed_when_the_other_side_bears_it_out() {
 
 /// Shortcuts report their traffic once a second.
 #[test]
-fn an_end_ahead_of_what_shortcuts_have_told_is_believed() {
+fn an_end_ahead_of_the_reported_shortcut_state_counts() {
     for flags in [FIN | ACK, RST | ACK] {
         let mut flow = Flow::open(tuple4(1, protocol::TCP), [7, 0xffff_fff0]);
         let ways = [false, true].map(|reply| FlowId::new(flow.way.slot(), reply));
@@ -237,7 +237,7 @@ fn an_end_ahead_of_what_shortcuts_have_told_is_believed() {
 }
 
 #[test]
-fn a_plain_segment_out_of_nowhere_is_no_place_to_end_at() {
+fn a_reset_after_an_out_of_window_segment_is_ignored() {
     let mut flow = Flow::open(tuple4(1, protocol::TCP), [0, 0]);
     flow.bed.wait(1);
     flow.show(true, ACK, (1 << 30, 1), 100);
@@ -248,7 +248,7 @@ fn a_plain_segment_out_of_nowhere_is_no_place_to_end_at() {
 }
 
 #[test]
-fn fasttrack_counts_what_walks_slowly_beside_what_it_keeps() {
+fn fasttrack_counts_slow_packets_beside_fast_ones() {
     let mut flow = Flow::open(tuple4(1, protocol::TCP), [0, 0]);
     flow.say(false, ACK, 1_000);
     flow.show(true, FIN | ACK, (1 << 30, 1 << 29), 0);

@@ -215,7 +215,7 @@ fn goes_on(bed: &Bed, tuple: &Tuple, seed: u64) {
 }
 
 #[test]
-fn nothing_that_an_honest_end_needs_is_invalid_whatever_the_line_does() {
+fn segments_of_correct_hosts_are_never_invalid_on_a_lossy_line() {
     for seed in 0..600 {
         converse(seed, [(seed % 9) as u8, (seed / 9 % 9) as u8]);
     }
@@ -223,7 +223,7 @@ fn nothing_that_an_honest_end_needs_is_invalid_whatever_the_line_does() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_the_tracker_fail(
+    fn random_packets_never_panic_the_tracker(
         seed: u64,
         flips in prop::collection::vec((0..100_usize, any::<u8>()), 0..6),
         cut in 0..120_usize,

@@ -32,7 +32,7 @@ fn an_id_is_never_used_twice() {
 }
 
 #[test]
-fn a_place_is_not_used_again_within_the_round_in_which_it_was_given_back() {
+fn a_slot_is_not_reused_in_the_round_of_its_release() {
     let mut bed = Bed::new(&Settings::default());
     let (first, second) = (tuple4(1, protocol::UDP), tuple4(2, protocol::UDP));
     bed.show(&plain(&first, 0));
@@ -54,7 +54,7 @@ fn a_place_is_not_used_again_within_the_round_in_which_it_was_given_back() {
 }
 
 #[test]
-fn a_call_of_pptp_is_remembered_for_longer_than_other_gre() {
+fn a_pptp_call_has_a_longer_timeout_than_other_gre() {
     for (expected, helper, timeouts) in [
         (true, Helper::Pptp, [600, 18_000]),
         (false, Helper::None, [60, 60]),
@@ -84,7 +84,7 @@ fn a_call_of_pptp_is_remembered_for_longer_than_other_gre() {
 }
 
 #[test]
-fn everything_that_a_draft_says_is_in_the_row() {
+fn a_row_contains_all_values_of_its_draft() {
     let mut bed = Bed::new(&Settings::default());
     let packet = plain(&tuple6(1, protocol::UDP), 100);
     let fields = Fields::of(&packet);
@@ -148,7 +148,7 @@ fn everything_that_a_draft_says_is_in_the_row() {
 }
 
 #[test]
-fn an_ipv4_rewrite_survives_beside_the_rate() {
+fn an_ipv4_rewrite_is_stored_beside_the_rate() {
     let mut bed = Bed::new(&Settings::default());
     let packet = plain(&tuple4(1, protocol::UDP), 100);
     let rewrites = [
@@ -191,7 +191,7 @@ fn a_tuple_of_another_connection_is_refused() {
 }
 
 #[test]
-fn fasttrack_has_its_share_of_the_counters_and_a_slow_packet_a_second() {
+fn fasttrack_counts_separately_and_sends_one_slow_packet_per_second() {
     let mut bed = Bed::new(&Settings::default());
     let tuple = tuple4(1, protocol::UDP);
     let there = plain(&tuple, 72);
@@ -258,7 +258,7 @@ fn a_rate_is_that_of_the_last_whole_second() {
 }
 
 #[test]
-fn errors_are_related_to_the_packet_that_they_quote() {
+fn errors_are_related_to_the_quoted_connection() {
     for (tuple, kind) in [
         (tuple4(1, protocol::UDP), protocol::ICMP),
         (tuple6(1, protocol::TCP), protocol::ICMPV6),
@@ -331,7 +331,7 @@ fn errors_are_related_to_the_packet_that_they_quote() {
 }
 
 #[test]
-fn an_expected_connection_is_related_and_its_parents() {
+fn an_expected_connection_is_related_to_its_parent() {
     let mut bed = Bed::new(&Settings::default());
     let control = tuple4(1, protocol::UDP);
     let first = plain(&control, 0);
@@ -406,7 +406,7 @@ fn an_expected_connection_is_related_and_its_parents() {
 }
 
 #[test]
-fn what_one_was_told_is_told_to_nobody_else() {
+fn an_expectation_of_one_parent_is_refused_to_others() {
     let mut bed = Bed::new(&Settings::default());
     let of = |parent, source, destination| Expectation {
         parent: EntryId::from_bits(parent),
@@ -444,7 +444,7 @@ fn what_one_was_told_is_told_to_nobody_else() {
 }
 
 #[test]
-fn a_lost_address_takes_its_masqueraded_connections_along() {
+fn a_lost_address_removes_its_masqueraded_connections() {
     let mut bed = Bed::new(&Settings::default());
     for number in 0..600 {
         let packet = plain(&tuple4(number, protocol::UDP), 0);
@@ -488,7 +488,7 @@ fn a_lost_address_takes_its_masqueraded_connections_along() {
 }
 
 #[test]
-fn what_begins_after_a_purge_is_not_taken_by_it() {
+fn connections_begun_after_a_purge_survive() {
     let mut bed = Bed::new(&Settings::default());
     let begin = |bed: &mut Bed, number: u32| {
         let packet = plain(&tuple4(number, protocol::UDP), 0);
@@ -538,7 +538,7 @@ fn what_begins_after_a_purge_is_not_taken_by_it() {
 }
 
 #[test]
-fn many_links_that_go_down_together_take_their_own_connections_alone() {
+fn links_going_down_together_remove_only_their_own_connections() {
     let mut bed = Bed::new(&Settings::default());
     for number in 0..1_000 {
         let packet = plain(&tuple4(number, protocol::UDP), 0);

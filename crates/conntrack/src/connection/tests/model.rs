@@ -142,7 +142,7 @@ fn acts() -> impl Strategy<Value = Act> {
 
 proptest! {
     #[test]
-    fn the_tracker_is_a_map_of_tuples_that_forgets_in_time(
+    fn the_tracker_matches_a_map_of_tuples_with_timeouts(
         acts in prop::collection::vec(acts(), 1..120),
     ) {
         let mut bed = Bed::new(&Settings { entries_max: 1_000, ..Settings::default() });

@@ -103,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn segments_that_pass_leave_the_connection_as_tracking_does(seed: u64, ipv6: bool) {
+    fn fast_path_segments_update_the_connection_as_tracking_does(seed: u64, ipv6: bool) {
         let settings = Settings::default();
         let (mut tracks, mut passes) = (Bed::new(&settings), Bed::new(&settings));
         let mut rng = Rng::seeded(seed);
@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn datagrams_that_pass_leave_the_connection_as_tracking_does(seed: u64, ipv6: bool) {
+    fn fast_path_datagrams_update_the_connection_as_tracking_does(seed: u64, ipv6: bool) {
         let settings = Settings::default();
         let (mut tracks, mut passes) = (Bed::new(&settings), Bed::new(&settings));
         let mut rng = Rng::seeded(seed);

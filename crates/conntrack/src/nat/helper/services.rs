@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_is_read_by_the_helper_of_its_port_and_protocol() {
+    fn a_helper_is_selected_by_port_and_protocol() {
         let mut services = Services::default();
         services.enable(Helper::Sip, &[5060, 5061]);
         services.enable(Helper::Ftp, &[2121, 21]);

@@ -149,7 +149,7 @@ fn tcp(source: u128, source_port: u16, destination: u128, destination_port: u16)
 }
 
 #[test]
-fn ftp_names_the_outside_address_and_expects_the_server_there() {
+fn ftp_commands_get_the_outside_address_and_expect_the_data_connection() {
     let view = view(Helper::Ftp, protocol::TCP, 21, false);
     for (said, becomes) in [
         ("PORT 10,0,0,2,19,137\r\n", "PORT 198,51,100,1,19,137\r\n"),
@@ -182,7 +182,7 @@ fn ftp_names_the_outside_address_and_expects_the_server_there() {
 }
 
 #[test]
-fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
+fn a_server_behind_dstnat_gets_its_data_connection() {
     // The server 10.0.0.2 replies to a client that connected to 198.51.100.1.
     let mut view = view(Helper::Ftp, protocol::TCP, 4000, true);
     (view.forth, view.back) = (view.back, view.forth);
@@ -214,7 +214,7 @@ fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
 }
 
 #[test]
-fn a_port_that_is_expected_for_another_is_told_otherwise_and_always_alike() {
+fn an_expected_port_in_use_is_replaced_consistently() {
     let table = KnownExpectations::default();
     let first = view(Helper::Ftp, protocol::TCP, 21, false);
     let mut second = first;
@@ -232,7 +232,7 @@ fn a_port_that_is_expected_for_another_is_told_otherwise_and_always_alike() {
 }
 
 #[test]
-fn nobody_expects_what_a_sender_says_of_others_or_of_services() {
+fn expectations_for_other_hosts_or_service_ports_are_refused() {
     let view = view(Helper::Ftp, protocol::TCP, 21, false);
     for said in [
         "PORT 10,0,0,3,19,137\r\n",
@@ -250,7 +250,7 @@ fn nobody_expects_what_a_sender_says_of_others_or_of_services() {
 }
 
 #[test]
-fn ftp_over_ipv6_says_so() {
+fn ftp_over_ipv6_uses_extended_commands() {
     let mut view = view(Helper::Ftp, protocol::TCP, 21, false);
     for tuple in [&mut view.forth, &mut view.back] {
         tuple.ipv6 = true;
@@ -284,7 +284,7 @@ fn tftp_is_answered_from_any_port() {
 }
 
 #[test]
-fn irc_offers_are_taken_by_anybody() {
+fn irc_offers_accept_any_peer() {
     let view = view(Helper::Irc, protocol::TCP, 6667, false);
     let offer = |host: u32| format!("PRIVMSG friend :\x01DCC SEND a.png {host} 5001 77\x01\r\n");
 
@@ -350,7 +350,7 @@ const INVITE: &str = "INVITE sip:bob@192.0.2.9 SIP/2.0\r\n\
     m=video 0 RTP/AVP 31\r\n";
 
 #[test]
-fn sip_names_the_outside_endpoint_everywhere_and_expects_the_streams() {
+fn sip_messages_get_the_outside_endpoint_and_expect_the_media_streams() {
     let view = view(Helper::Sip, protocol::UDP, 5060, false);
 
     let (text, expected) = run(INVITE, &view);
@@ -379,7 +379,7 @@ fn sip_names_the_outside_endpoint_everywhere_and_expects_the_streams() {
 }
 
 #[test]
-fn all_messages_of_a_segment_are_read_that_are_whole() {
+fn all_complete_messages_of_a_segment_are_read() {
     let stream = view(Helper::Sip, protocol::TCP, 5060, false);
     let datagram = view(Helper::Sip, protocol::UDP, 5060, false);
     let (alone, expected) = run(INVITE, &datagram);
@@ -404,7 +404,7 @@ fn all_messages_of_a_segment_are_read_that_are_whole() {
 }
 
 #[test]
-fn streams_of_two_clients_with_the_same_ports_get_others() {
+fn equal_media_ports_of_two_clients_are_replaced() {
     let table = KnownExpectations::default();
     let first = view(Helper::Sip, protocol::UDP, 5060, false);
     let mut second = first;
@@ -427,7 +427,7 @@ fn streams_of_two_clients_with_the_same_ports_get_others() {
 }
 
 #[test]
-fn what_comes_back_from_the_server_names_the_client_as_it_knows_itself() {
+fn server_replies_get_the_clients_inside_address() {
     let view = view(Helper::Sip, protocol::UDP, 5060, true);
     let request = "OPTIONS sip:alice@198.51.100.1:6000 SIP/2.0\r\n\
         Via: SIP/2.0/UDP 192.0.2.9\r\nTo: <sip:alice@198.51.100.10:6000>\r\n\r\n";
@@ -439,7 +439,7 @@ fn what_comes_back_from_the_server_names_the_client_as_it_knows_itself() {
 }
 
 #[test]
-fn streams_come_from_anybody_where_media_need_not_be_direct() {
+fn without_direct_media_streams_are_accepted_from_any_peer() {
     let view = View {
         direct_media: false,
         ..view(Helper::Sip, protocol::UDP, 5060, false)

@@ -36,7 +36,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn a_rewritten_packet_is_what_its_new_sender_would_have_written((built, after) in built()) {
+    fn a_rewritten_packet_equals_a_fresh_packet_of_the_new_sender((built, after) in built()) {
         let packet = built.packet();
         let shape = built.shape(&packet);
 
@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn a_rewrite_and_its_inverse_are_nothing((built, after) in built()) {
+    fn a_rewrite_and_its_inverse_cancel_out((built, after) in built()) {
         let packet = built.packet();
         let shape = built.shape(&packet);
 
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn another_implementation_finds_every_checksum_right((built, after) in built()) {
+    fn checksums_are_correct_by_another_implementation((built, after) in built()) {
         let built = Built { checksum: Checksum::Finished, ..built };
         let packet = built.packet();
         let shape = built.shape(&packet);
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn a_checksum_that_was_wrong_stays_as_wrong((built, after) in built(), flip in 1..=u8::MAX) {
+    fn a_wrong_checksum_stays_wrong((built, after) in built(), flip in 1..=u8::MAX) {
         let built = Built { checksum: Checksum::Finished, ..built };
         prop_assume!(!built.payload.is_empty());
         let broken = |mut packet: Vec<u8>| {
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn a_packet_cut_short_is_refused_untouched((built, after) in built(), cut in any::<u16>()) {
+    fn a_truncated_packet_is_refused_unchanged((built, after) in built(), cut in any::<u16>()) {
         let whole = built.packet();
         let mut packet = whole[..usize::from(cut) % whole.len()].to_vec();
         let before = packet.clone();
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn forwarding_is_rewriting_and_a_shorter_life(
+    fn forwarding_rewrites_and_decrements_the_ttl(
         (built, after) in built_from(pair_of(vec![6, 17])),
     ) {
         let built = Built { options: false, ..built };
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn words_say_all_of_a_rewrite((before, after) in pair()) {
+    fn a_rewrite_round_trips_through_words((before, after) in pair()) {
         let small = Rewrite::<4>::of(&before, &after);
         let large = Rewrite::<16>::of(&before, &after);
 
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_is_no_harm(
+    fn random_bytes_are_harmless(
         mut packet in proptest::collection::vec(any::<u8>(), 0..120),
         (before, after) in pair(),
         upper in any::<u16>(),
@@ -245,7 +245,7 @@ fn verify(packet: &[u8]) {
 }
 
 #[test]
-fn an_answer_that_is_all_zeros_keeps_a_checksum() {
+fn a_zero_udp_checksum_is_sent_as_all_ones() {
     let echo = |id| Tuple {
         source: 1,
         destination: 2,
@@ -267,7 +267,7 @@ fn an_answer_that_is_all_zeros_keeps_a_checksum() {
 }
 
 #[test]
-fn a_part_of_sctp_cannot_have_other_ports() {
+fn a_fragment_of_sctp_cannot_be_translated() {
     let tuple = |source_port| Tuple {
         source_port,
         protocol: protocol::SCTP,
@@ -292,7 +292,7 @@ fn a_part_of_sctp_cannot_have_other_ports() {
 }
 
 #[test]
-fn a_tunnels_packets_get_the_number_that_their_receiver_gave_the_call() {
+fn pptp_tunnel_packets_get_the_receivers_call_id() {
     let before = Tuple {
         source: 0xc000_0209,
         destination: 0xc633_6401,

@@ -130,7 +130,7 @@ proptest! {
     }
 
     #[test]
-    fn an_answer_to_what_left_comes_back_to_who_asked(
+    fn replies_are_translated_back_to_the_client(
         tuple in any_tuple(),
         first in target(),
         second in target(),
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn the_port_is_kept_or_one_of_its_class_is_taken(
+    fn nat_keeps_the_source_port_or_picks_one_of_its_class(
         port in 1..=u16::MAX,
         random in any::<u64>(),
         randomise in any::<bool>(),
@@ -225,7 +225,7 @@ proptest! {
     }
 
     #[test]
-    fn same_is_the_same_for_a_client(
+    fn action_same_gives_a_client_the_same_address(
         client in any::<u32>(),
         ports in any::<(u16, u16)>(),
         others in any::<(u32, u32)>(),
@@ -249,7 +249,7 @@ proptest! {
 }
 
 #[test]
-fn a_full_pool_refuses_under_its_name_and_only_then() {
+fn an_exhausted_pool_drops_with_nat_ports_and_only_then() {
     for (range, count, number) in [
         (1, 7, 6),
         (3, 100, 17),
@@ -285,7 +285,7 @@ fn a_full_pool_refuses_under_its_name_and_only_then() {
 }
 
 #[test]
-fn a_refusal_costs_a_bounded_number_of_questions() {
+fn an_exhausted_pool_tries_a_bounded_number_of_ports() {
     for (range, ports) in [
         (1, None),
         (3, None),
@@ -311,7 +311,7 @@ fn a_refusal_costs_a_bounded_number_of_questions() {
 }
 
 #[test]
-fn a_router_without_an_address_says_so() {
+fn masquerade_without_an_address_drops_with_nat_address() {
     let nowhere = Context {
         own: None,
         ..CONTEXT
@@ -326,7 +326,7 @@ fn a_router_without_an_address_says_so() {
 }
 
 #[test]
-fn two_clients_may_ask_the_same_identifier() {
+fn two_clients_may_use_the_same_icmp_identifier() {
     let echo = |source: u32| Tuple {
         destination_port: 0x0800,
         protocol: protocol::ICMP,
@@ -360,7 +360,7 @@ fn a_protocol_without_ports_has_one_connection_per_peer_and_address() {
 }
 
 #[test]
-fn a_forwarded_port_keeps_its_number_unless_the_rule_gives_another() {
+fn dstnat_keeps_the_port_unless_to_ports_is_set() {
     let chosen = |ports: Option<Ports>, model: &Model| {
         let target = Target {
             side: Side::Destination,
@@ -390,7 +390,7 @@ fn a_forwarded_port_keeps_its_number_unless_the_rule_gives_another() {
 }
 
 #[test]
-fn an_untranslated_connection_gives_way_to_a_translated_one() {
+fn an_untranslated_connection_changes_its_port_on_conflict() {
     // Another connection's reply tuple would be the same.
     let mut model = Model::default();
     model.tuples.insert(tcp(1, 5000).reversed());
@@ -409,7 +409,7 @@ fn an_untranslated_connection_gives_way_to_a_translated_one() {
 }
 
 #[test]
-fn a_range_of_addresses_is_spread_by_connection() {
+fn connections_are_spread_over_a_range_of_addresses() {
     let target = Target {
         action: Action::Translate,
         addresses: addresses(1000, 1003),
@@ -444,7 +444,7 @@ fn redirect_goes_to_the_router_itself() {
 }
 
 #[test]
-fn an_endpoint_is_the_same_to_everybody_and_everybody_may_write_to_it() {
+fn endpoint_independent_nat_has_one_endpoint_open_to_all() {
     let mappings = Mappings::new(7).expect("address space");
     let context = Context {
         mappings: Some(&mappings),

@@ -40,7 +40,7 @@ proptest! {
 
     /// The two directions of a connection and of an error are such pairs.
     #[test]
-    fn an_error_quotes_what_its_receiver_sent(
+    fn translated_errors_quote_the_packet_as_the_receiver_sent_it(
         // The CRC of a quoted SCTP packet is not updated, so SCTP is not tested.
         (before, after) in pair_of(vec![6, 6, 17, 17, 33, 47, 136, 1, 1]),
         payload in proptest::collection::vec(any::<u8>(), 0..60),
@@ -71,7 +71,7 @@ proptest! {
 }
 
 #[test]
-fn the_error_of_a_router_on_the_way_shows_no_address_from_behind_the_translation() {
+fn errors_of_inner_routers_hide_addresses_behind_nat() {
     // 203.0.113.7 connects to 198.51.100.1, which is translated to 10.0.0.5. The router 10.0.0.254 before
     // that host sends the error.
     let ends = |source, destination| Tuple {
@@ -99,7 +99,7 @@ fn the_error_of_a_router_on_the_way_shows_no_address_from_behind_the_translation
 }
 
 #[test]
-fn an_error_that_quotes_something_else_is_refused_untouched() {
+fn an_error_that_quotes_another_packet_is_refused_unchanged() {
     let (before, after) = (
         Tuple {
             source: 1,

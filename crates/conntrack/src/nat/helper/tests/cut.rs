@@ -84,7 +84,7 @@ fn a_cut_stream_means_what_the_whole_one_means(cuts: &[usize]) {
 }
 
 #[test]
-fn a_stream_that_is_cut_anywhere_is_understood() {
+fn a_stream_split_at_any_byte_is_parsed() {
     let longest = said().iter().map(|(_, text, _)| text.len()).max();
     for cut in 0..longest.unwrap_or_default() {
         a_cut_stream_means_what_the_whole_one_means(&[cut]);
@@ -95,14 +95,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn a_stream_that_is_cut_often_is_understood(
+    fn a_stream_split_often_is_parsed(
         cuts in proptest::collection::vec(any::<usize>(), 0..60),
     ) {
         a_cut_stream_means_what_the_whole_one_means(&cuts);
     }
 
     #[test]
-    fn what_is_kept_of_anything_is_bounded(
+    fn buffered_stream_data_is_bounded(
         text in "(PORT 1|\u{1}DCC SEND a 1 |SETUP a RTSP/1.0\r\n|INVITE a SIP/2.0\r\n|\r|\n|l: 9|.){0,40}",
         more in 0..6000_usize,
     ) {
@@ -118,7 +118,7 @@ proptest! {
 }
 
 #[test]
-fn a_message_is_edited_if_what_has_to_be_is_still_there() {
+fn a_message_is_edited_if_its_bytes_were_not_yet_forwarded() {
     let view = view(Helper::Ftp, protocol::TCP, 21, false);
     let (leaves, expected, is_cut) = stream(&view, &[b"PO", b"RT ", b"10,0,0,2,19,137\r", b"\n"]);
 
@@ -137,7 +137,7 @@ fn a_message_is_edited_if_what_has_to_be_is_still_there() {
 }
 
 #[test]
-fn what_lies_in_the_midst_of_a_line_is_no_command() {
+fn text_within_a_line_is_no_command() {
     let view = view(Helper::Ftp, protocol::TCP, 21, false);
     let long = [b'x'; 2000];
     let command = &b"PORT 10,0,0,2,19,137\r\n"[..];
@@ -152,7 +152,7 @@ fn what_lies_in_the_midst_of_a_line_is_no_command() {
 }
 
 #[test]
-fn a_message_too_long_to_be_kept_is_not_read_and_the_next_one_is() {
+fn a_too_long_message_is_skipped_and_the_next_one_read() {
     let view = untranslated(view(Helper::Sip, protocol::TCP, 5060, false));
     let long = INVITE.replace("v=0", &format!("v={}0", "0".repeat(5000)));
     let long = long.replace("Length: 112", "Length: 5112");

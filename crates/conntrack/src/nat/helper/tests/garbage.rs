@@ -9,7 +9,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn an_edited_packet_is_what_its_sender_would_have_written(
+    fn an_edited_packet_equals_a_fresh_packet(
         (tuple, _) in crate::nat::tests::pair_of(vec![6, 17]),
         payload in proptest::collection::vec(any::<u8>(), 0..200),
         edits in proptest::collection::vec(
@@ -90,7 +90,7 @@ fn mutated(dice: &mut Dice, seeds: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn garbage_is_read_as_nothing_worse() {
+fn random_payloads_are_harmless() {
     let mut pptp = vec![
         0, 32, 0, 1, 0x1a, 0x2b, 0x3c, 0x4d, 0, 8, 0, 0, 1, 2, 3, 4, 1,
     ];

@@ -14,7 +14,7 @@ fn udp(source: u128, source_port: u16, destination: u128, destination_port: u16)
 }
 
 #[test]
-fn rtsp_expects_the_streams_that_were_set_up_at_both_sides() {
+fn rtsp_expects_the_negotiated_streams_in_both_directions() {
     let (client, outside, server) = (0x0a00_0002, 0xc633_6401, 0xc000_0209);
     let table = KnownExpectations::default();
     let asks = view(Helper::Rtsp, protocol::TCP, 554, false);
@@ -72,7 +72,7 @@ fn rtsp_expects_the_streams_that_were_set_up_at_both_sides() {
 }
 
 #[test]
-fn rtsp_reads_whole_lines_of_what_sets_up_and_ports_that_may_be() {
+fn rtsp_reads_complete_setup_lines_with_valid_ports() {
     let view = view(Helper::Rtsp, protocol::TCP, 554, false);
     let head = "SETUP rtsp://a RTSP/1.0\r\n";
     let play = "PLAY rtsp://a RTSP/1.0\r\n";

@@ -83,7 +83,7 @@ fn expected_connections_come(view: &View, message: &[u8], come: &[(Tuple, Tuple)
 }
 
 #[test]
-fn a_tracker_relates_what_a_helper_expects() {
+fn expected_connections_are_related() {
     let (client, outside, server) = (0x0a00_0002, 0xc633_6401, 0xc000_0209);
     expected_connections_come(
         &view(Helper::Ftp, protocol::TCP, 21, false),
@@ -122,7 +122,7 @@ fn a_tracker_relates_what_a_helper_expects() {
 }
 
 #[test]
-fn a_tracker_knows_both_directions_of_a_pptp_tunnel() {
+fn both_directions_of_a_pptp_tunnel_are_tracked() {
     let (client, outside, server) = (0x0a00_0002, 0xc633_6401, 0xc000_0209);
     let mut reply = vec![
         0, 32, 0, 1, 0x1a, 0x2b, 0x3c, 0x4d, 0, 8, 0, 0, 0x11, 0x22, 0x33, 0x44, 1,
