@@ -23,6 +23,7 @@ use service::{igmp as groups, lacp as aggregation, mld, ra, snooping, vrrp};
 
 use super::Target;
 
+pub use self::ppp::ppp;
 pub use dns::dns;
 pub use ntp::ntp;
 pub use pppoe::pppoe;

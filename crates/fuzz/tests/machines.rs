@@ -342,7 +342,57 @@ fn scripts() -> Vec<Script> {
                 (2, wire::ntp::Repr::question(1).to_bytes().to_vec()),
             ],
         ),
+        ("machine-ppp", "pap", subscriber()),
+        ("machine-ppp", "chap", dialler()),
         ("machine-vrrp", "elect", elections()),
+    ]
+}
+
+/// A subscriber that a server accepts by PAP: LCP, IPCP and IPv6CP open, fragments, echoes, and the end.
+fn subscriber() -> Vec<(u8, Vec<u8>)> {
+    vec![
+        (0, vec![]),
+        (2, vec![1, 1, 1, 4, 5, 0xd4, 5, 6, 1, 2, 3, 4, 17, 4, 6, 64]),
+        // The server asks for CHAP and steps down.
+        (2, vec![3, 1, 3, 4, 0xc0, 0x23]),
+        (3, vec![0]),
+        (4, b"\0\x01\x05\x04anna\x06secret".to_vec()),
+        (6, vec![4]),
+        (3, vec![1]),
+        (5, vec![0, 1, 1, 3, 6, 10, 0, 0, 2, 129, 6, 0, 0, 0, 0]),
+        (5, vec![0, 1, 2, 3, 6, 10, 0, 0, 2, 129, 6, 9, 9, 9, 9]),
+        (5, vec![0, 1, 2, 3, 6, 10, 0, 0, 2, 129, 6, 9, 9, 9, 9]),
+        (3, vec![2]),
+        (5, vec![1, 1, 1, 1, 10, 0, 0, 0, 0, 0, 0, 0, 9]),
+        (1, vec![0, 0x3d, 0x80, 0, 0, 1, 0, 0x21, 0x45]),
+        (1, vec![0, 0x3d, 0x40, 0, 0, 2, 0, 0]),
+        (2, vec![9, 3, 1, 2, 3, 4, 0xf3]),
+        (7, vec![0xf3]),
+        (6, vec![9]),
+        (7, vec![0xff]),
+        (2, vec![8, 1, 0x80, 0x57]),
+        (2, vec![5, 9]),
+    ]
+}
+
+/// A client that a server accepts by CHAP.
+fn dialler() -> Vec<(u8, Vec<u8>)> {
+    let challenge = [&[1, 1, 7, 16][..], &[5; 16], b"bras"].concat();
+    vec![
+        (0, vec![]),
+        (2, vec![1, 1, 1, 4, 5, 0xd4, 3, 5, 0xc2, 0x23, 5]),
+        (3, vec![0]),
+        (4, challenge),
+        (4, b"\x01\x03\x07ok".to_vec()),
+        (5, vec![0, 1, 1, 3, 6, 10, 0, 0, 1]),
+        (5, vec![0, 3, 1, 3, 6, 10, 0, 0, 2, 129, 6, 9, 9, 9, 9]),
+        (3, vec![1]),
+        (3, vec![2]),
+        (5, vec![1, 1, 1, 1, 10, 0, 0, 0, 0, 0, 0, 0, 9]),
+        (7, vec![0xff]),
+        (7, vec![0xff]),
+        (6, vec![1]),
+        (2, vec![6, 9]),
     ]
 }
 
