@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_the_same_after_it_was_written_and_read() {
+    fn a_host_key_round_trips_through_its_file() {
         let key = HostKey::ed25519(&[7; 32]);
 
         let plain = key.to_pem().expect("it is written");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_ed25519_comes_out_of_pkcs8() {
+    fn an_ed25519_key_is_read_from_pkcs8() {
         // RFC 8410, 10.3.
         let der = [
             b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20".as_slice(),

@@ -107,7 +107,7 @@ mod tests {
     };
 
     #[test]
-    fn tries_run_out_and_come_back_with_time() {
+    fn login_attempts_are_limited_and_replenished() {
         let mut limiter = Limiter::default();
         let at = Instant::from_secs;
         let mut take = |key, now| limiter.take(&key, THREE, SECOND * 2, at(now));

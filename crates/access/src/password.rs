@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_sealed_password_opens_a_seal() {
+    fn only_the_hashed_password_verifies() {
         let seal = seal("correct horse", [7; SALT_BYTES]);
 
         assert!(opens(&seal, b"correct horse"));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_opens_what_is_no_seal() {
+    fn a_malformed_hash_never_verifies() {
         let whole = seal("x", [1; SALT_BYTES]);
         for bad in [
             "",
@@ -139,19 +139,19 @@ mod tests {
     }
 
     #[test]
-    fn a_salt_makes_equal_passwords_look_different() {
+    fn equal_passwords_have_different_hashes() {
         assert_ne!(seal("x", [1; SALT_BYTES]), seal("x", [2; SALT_BYTES]));
     }
 
     #[test]
-    fn a_made_up_password_has_a_letter_for_each_byte() {
+    fn a_generated_password_has_one_letter_per_byte() {
         let made = from_random(&[0, 31, 32, 255]);
 
         assert_eq!(made, "aAaA");
     }
 
     #[test]
-    fn the_settings_say_what_a_password_must_be_like() {
+    fn password_settings_are_enforced() {
         let mut store = schema::store();
         let menu = store.menu("/user/settings").expect("the menu");
         let mark = store.begin();

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_is_behind_one_try_of_each_other() {
+    fn a_new_address_waits_for_one_attempt_of_each_other() {
         let mut turns = Turns::default();
         for _ in 0..8 {
             for attacker in 1..=2 {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn known_addresses_and_strangers_take_turns() {
+    fn known_and_unknown_addresses_alternate() {
         let mut turns = Turns::default();
         for number in 0..4 {
             turns.push(&Source::Stranger(address(number)), "stranger");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_most_has_no_room_first() {
+    fn the_address_with_most_pending_attempts_is_refused_first() {
         let mut turns = Turns::default();
         for _ in 0..WAITING {
             assert_eq!(turns.push(&Source::Stranger(address(1)), "attacker"), None);

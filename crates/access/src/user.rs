@@ -167,7 +167,7 @@ mod tests {
     use super::Seal;
 
     #[test]
-    fn seals_are_the_same_if_all_of_them_is() {
+    fn password_hashes_are_compared_completely() {
         let seal = |text: &str| Seal(text.to_owned());
 
         assert!(seal("abc") == seal("abc"));

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_texts_whatever_they_are_in_json() {
+    fn json_values_of_all_types_become_texts() {
         let body = r#"{"address":"10.0.0.1/24","mtu":1500,"disabled":true,"x":["a",1],"y":null,
             "!comment":"",".proplist":[".id","name"],".query":["type=ether","\#|"]}"#
             .replace("\\#", "#");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_command_takes_is_refused() {
+    fn unknown_body_members_are_refused() {
         for body in [
             "[]",
             "7",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_are_a_query_with_percent_signs_undone() {
+    fn filters_are_percent_decoded_queries() {
         let mut request = Request::default();
 
         filters(
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_with_several_values_takes_any_of_them() {
+    fn a_filter_with_several_values_accepts_any_of_them() {
         let mut request = Request::default();
 
         filters("type=A,TXT&comment=cs&x=1%2C2", &mut request);

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_those_that_a_menu_has() {
+    fn paths_have_the_methods_of_their_menu() {
         let text = describe(schema::ALL, "7.22.1");
         let document: Value = serde_json::from_str(&text).expect("JSON");
         let methods = |path: &str| {

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_bears_its_tag_and_its_bytes() {
+    fn a_reply_has_its_tag_and_raw_bytes() {
         let mut out = Vec::new();
         let fields = [
             (".id", "*1".to_owned()),

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_written_as_the_manual_shows_them() {
+    fn word_lengths_are_encoded_as_in_the_manual() {
         let head = |len: usize| {
             let mut out = Vec::new();
             encode_word(&vec![b'x'; len], &mut out);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_refused_before_it_has_arrived() {
+    fn too_long_words_are_refused_before_they_arrive() {
         let mut decoder = Decoder::new(Limits::STRANGER);
         decoder.push(&[0xe1, 0, 0, 0]);
         assert_eq!(decoder.sentence(), Err(DecodeError::TooLong));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn control_bytes_end_the_stream() {
+    fn control_bytes_close_the_connection() {
         assert_eq!(decoded(b"\xf8\0", 1), Err(DecodeError::Control));
     }
 

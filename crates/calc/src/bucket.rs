@@ -73,7 +73,7 @@ mod tests {
 
     /// RouterOS's manual: max-limit 2M, burst 4M, threshold 1500k, 16 s: a burst of 6 s.
     #[test]
-    fn bursts_last_as_the_manual_says() {
+    fn burst_durations_equal_the_manual() {
         let values = [
             ("max-limit", "2M"),
             ("burst-limit", "4M"),

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_calculator_says_what_is_wrong_and_what_would_be_right() {
+    fn every_calculator_names_the_error_and_the_expected_form() {
         for calculator in CALCULATORS {
             let said = calculator
                 .run(&[("nonsense", "1")])
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn calculator_names_are_unique() {
         let names: std::collections::BTreeSet<_> = CALCULATORS.iter().map(|own| own.name).collect();
         assert_eq!(names.len(), CALCULATORS.len());
     }

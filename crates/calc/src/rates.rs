@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn capacity_is_the_sum_of_ports_both_ways() {
+    fn capacity_counts_all_ports_in_both_directions() {
         let rows = CAPACITY
             .run(&[("ports", "10x1G,1x10G")])
             .expect("it calculates");

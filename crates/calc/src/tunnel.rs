@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_inside_is_what_routers_show() {
+    fn tunnel_mtus_equal_those_of_routeros() {
         assert_eq!(inside("eoip"), "1458");
         assert_eq!(
             (inside("gre"), inside("ipip")),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn esp_fills_up_to_its_blocks() {
+    fn esp_pads_to_its_block_size() {
         // 1500 - 20 - 8 - 16 - 12 = 1444, rounded down to 1440 in whole blocks, 2 bytes of which are the
         // trailer.
         assert_eq!(inside("esp-tunnel:aes-cbc-128:sha1"), "1438");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tunnel_is_said() {
+    fn unknown_tunnels_are_refused() {
         assert!(inside("tunnel").contains("no tunnel `tunnel`: eoip"));
         assert!(inside("esp-tunnel:aes-cbc-128").contains("expected a hash"));
         assert!(inside("esp-tunnel:aes-gcm-128:sha1").contains("needs no hash"));

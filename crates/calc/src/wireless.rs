@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_not_is_said() {
+    fn unavailable_rates_are_refused() {
         assert!(rate("ac", "9", "1", "20").contains("not available"));
         assert!(rate("ac", "9", "3", "160").contains("not available"));
         assert!(rate("n", "7", "1", "80").contains("20 and 40 MHz"));

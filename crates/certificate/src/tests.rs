@@ -46,7 +46,7 @@ fn server(ca: &(Vec<u8>, Vec<u8>), size: KeySize) -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn a_certificate_says_what_its_template_does() {
+fn a_certificate_contains_the_values_of_its_template() {
     let ca = authority();
     for (size, key_type, key_size, digest) in [
         (KeySize::Rsa2048, "rsa", "2048", "sha256"),
@@ -83,7 +83,7 @@ fn a_certificate_says_what_its_template_does() {
 }
 
 #[test]
-fn what_is_no_authority_signs_nothing() {
+fn only_authorities_can_sign() {
     let ca = authority();
     let server = server(&ca, KeySize::P256);
     let key = Key::new(KeySize::P256).expect("a key");
@@ -98,7 +98,7 @@ fn what_is_no_authority_signs_nothing() {
 }
 
 #[test]
-fn an_rsa_key_signs_with_the_hash_that_is_asked_for() {
+fn an_rsa_key_signs_with_the_requested_hash() {
     let key = Key::new(KeySize::Rsa2048).expect("a key");
     for (digest, word) in [(Digest::Sha384, "sha384"), (Digest::Sha512, "sha512")] {
         let key = Key::read(key.der(), digest).expect("its own");
@@ -110,7 +110,7 @@ fn an_rsa_key_signs_with_the_hash_that_is_asked_for() {
 }
 
 #[test]
-fn a_request_gets_what_it_asks_for_but_no_authority() {
+fn a_signed_request_gets_its_values_but_no_authority() {
     let ca = authority();
     let key = Key::new(KeySize::P256).expect("a key");
     let asked = request(&template("www", &OF_SERVER), &key).expect("a request");
@@ -133,7 +133,7 @@ fn a_request_gets_what_it_asks_for_but_no_authority() {
 }
 
 #[test]
-fn a_list_names_what_was_revoked() {
+fn a_revocation_list_contains_the_revoked_certificates() {
     use x509_parser::prelude::FromDer as _;
     let ca = authority();
     let facts = Facts::read(&server(&ca, KeySize::P256).0).expect("it is one");
@@ -159,7 +159,7 @@ fn a_list_names_what_was_revoked() {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn exported_certificates_and_keys_import_again() {
     let ca = authority();
     let (made, key) = server(&ca, KeySize::P256);
     let pem = export::to_pem("CERTIFICATE", &made);
@@ -211,7 +211,7 @@ fn damaged_files_are_refused() {
 }
 
 #[test]
-fn what_a_key_signs_its_certificate_verifies() {
+fn a_certificate_verifies_signatures_of_its_key() {
     let ca = authority();
     let hashes = [Hash::Sha1, Hash::Sha256, Hash::Sha384, Hash::Sha512];
     let of_rsa = hashes.map(SignatureScheme::RsaPkcs1).into_iter().chain([
@@ -252,7 +252,7 @@ fn what_a_key_signs_its_certificate_verifies() {
 }
 
 #[test]
-fn a_chain_is_judged_by_who_is_trusted_and_by_time() {
+fn a_chain_is_verified_by_trust_and_validity() {
     let ca = authority();
     let (certificate, _) = server(&ca, KeySize::P256);
     let chain = vec![certificate.clone()];
@@ -291,7 +291,7 @@ const OLD_KEYS: [(&str, &str); 7] = [
 ];
 
 #[test]
-fn keys_are_read_that_older_programs_have_encrypted() {
+fn keys_encrypted_by_older_programs_are_read() {
     let mut keys = BTreeSet::new();
     for (name, pem) in OLD_KEYS {
         let found = import::read(pem.as_bytes(), "correct").expect(name);
@@ -311,7 +311,7 @@ fn keys_are_read_that_older_programs_have_encrypted() {
 }
 
 #[test]
-fn pkcs12_is_read_that_older_programs_have_written() {
+fn pkcs12_files_of_older_programs_are_read() {
     for (name, file) in [
         ("RC2 and 3DES", &include_bytes!("tests/legacy.p12")[..]),
         ("3DES", &include_bytes!("tests/des.p12")[..]),

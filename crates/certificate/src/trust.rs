@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_certificate_is_trusted_for_what_it_says() {
+    fn a_certificate_is_trusted_for_its_key_usage() {
         let mut trust = Trust::new("default");
         trust.add(b"all of them", "all");
         trust.add(b"two of them", "dns,ipsec");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_with_the_software_can_be_read() {
+    fn built_in_certificates_are_valid() {
         for der in builtin() {
             let facts = crate::Facts::read(der).expect("a certificate");
             assert!(

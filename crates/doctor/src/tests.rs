@@ -598,7 +598,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
 ];
 
 #[test]
-fn each_rule_finds_its_mistake_and_not_what_looks_like_it() {
+fn each_rule_finds_its_mistake_and_no_lookalike() {
     let mut complaints = Vec::new();
     for (name, wrong, right) in CASES {
         if !found(&wrong.concat()).contains(name) {
@@ -632,7 +632,7 @@ fn an_empty_configuration_has_no_mistakes() {
 
 /// The proposed commands are valid and remove the mistake.
 #[test]
-fn mends_are_commands_that_mend() {
+fn fix_commands_remove_the_finding() {
     let (mut mended, mut complaints) = (0, Vec::new());
     for (name, wrong, _) in CASES {
         let mut store = schema::store();
@@ -654,7 +654,7 @@ fn mends_are_commands_that_mend() {
 }
 
 #[test]
-fn lists_within_lists_count_and_what_they_exclude_does_not() {
+fn nested_interface_lists_count_and_excluded_members_do_not() {
     let lists = "/interface/list/add name=inner\n/interface/list/add name=WAN include=inner\n\
                  /interface/list/member/add list=inner interface=ether1\n";
     let rules = "/ip/firewall/filter/add chain=input action=drop in-interface-list=WAN";
@@ -665,7 +665,7 @@ fn lists_within_lists_count_and_what_they_exclude_does_not() {
 }
 
 #[test]
-fn what_is_not_sure_is_no_finding_and_chains_that_jump_about_come_to_an_end() {
+fn uncertain_matches_are_no_findings_and_cyclic_jumps_terminate() {
     let trusted = "/ip/firewall/filter/add chain=input action=return src-address-list=trusted\n\
                    /ip/firewall/filter/add chain=input action=drop\n";
     assert!(!found(&[WAN, trusted].concat()).contains("input-open-wan"));

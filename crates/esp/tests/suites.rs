@@ -73,7 +73,7 @@ fn opened(sa: &Inbound, packet: &[u8]) -> Result<(Vec<u8>, u8, u64), Fault> {
 }
 
 #[test]
-fn payloads_of_every_length_come_through_every_suite() {
+fn payloads_of_every_length_round_trip_in_every_suite() {
     for suite in suites() {
         for numbering in numberings(suite) {
             let (out, into) = pair(suite, *numbering, 3);
@@ -168,7 +168,7 @@ fn every_flipped_bit_is_refused() {
 }
 
 #[test]
-fn packets_that_are_cut_short_or_go_on_are_refused() {
+fn truncated_and_extended_packets_are_refused() {
     for suite in suites() {
         let (out, into) = pair(suite, Numbering::Short, 3);
         let packet = sealed(&out, &payload(33));
@@ -203,7 +203,7 @@ fn padding_that_does_not_count_up_is_refused() {
 }
 
 #[test]
-fn packets_of_many_associations_in_any_order_come_through_together() {
+fn mixed_batches_of_associations_round_trip() {
     let suites: Vec<Suite> = suites().collect();
     let pairs: Vec<_> = (0..=250)
         .map(|salt: u8| {
@@ -252,7 +252,7 @@ fn packets_of_many_associations_in_any_order_come_through_together() {
 }
 
 #[test]
-fn a_packet_twice_in_a_batch_comes_through_once() {
+fn a_duplicate_within_a_batch_is_accepted_once() {
     for suite in suites().filter(|suite| suite.has_integrity()) {
         let (out, into) = pair(suite, Numbering::Short, 3);
         let packet = sealed(&out, b"once");
@@ -270,7 +270,7 @@ fn a_packet_twice_in_a_batch_comes_through_once() {
 }
 
 #[test]
-fn an_association_ends_with_its_last_number() {
+fn an_association_ends_with_its_last_sequence_number() {
     for suite in suites().filter(|suite| suite.has_integrity()) {
         let (mut out, _) = pair(suite, Numbering::Short, 3);
         out.set_number(u64::from(u32::MAX) - 2);
@@ -291,7 +291,7 @@ fn an_association_ends_with_its_last_number() {
 }
 
 #[test]
-fn extended_numbers_go_on_behind_the_lower_half() {
+fn extended_numbers_continue_past_32_bits() {
     for suite in suites().filter(|suite| suite.has_integrity()) {
         let (mut out, mut into) = pair(suite, Numbering::Extended, 3);
         out.set_number((1 << 32) - 3);
@@ -343,7 +343,7 @@ fn threads_with_one_association_never_use_a_number_twice() {
 }
 
 #[test]
-fn a_packet_without_its_room_is_not_sealed() {
+fn a_packet_without_headroom_is_not_encrypted() {
     for suite in suites() {
         let (out, _) = pair(suite, Numbering::Short, 3);
         let len = frame(&out, b"room").len();
@@ -362,7 +362,7 @@ fn a_packet_without_its_room_is_not_sealed() {
 }
 
 #[test]
-fn associations_that_cannot_be_are_refused() {
+fn invalid_associations_are_refused() {
     let suite = |encryption, authentication| Suite {
         encryption,
         authentication,
@@ -401,7 +401,7 @@ fn associations_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn names_are_found_again() {
+fn names_of_algorithms_round_trip() {
     for encryption in Encryption::all() {
         assert_eq!(Encryption::from_name(encryption.name()), Some(encryption));
     }

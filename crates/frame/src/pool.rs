@@ -364,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_foreign_frame_comes_home() {
+    fn a_frame_freed_elsewhere_returns_to_its_pool() {
         let mut pools = Pool::group(
             2,
             Sizes {
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "thousands of frames take Miri minutes")]
-    fn what_came_home_is_available_before_the_last_slot_is_taken() {
+    fn returned_slots_are_available_before_the_pool_is_empty() {
         let mut pools = Pool::group(2, Sizes::LEAST).expect("memory");
         let mut other = pools.pop().expect("two pools");
         let mut home = pools.pop().expect("two pools");
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn holders_get_no_more_than_their_share_and_give_it_back_wherever_a_frame_ends() {
+    fn holders_are_limited_to_their_share_and_release_it_with_each_frame() {
         let mut pools = Pool::group(2, Sizes::LEAST).expect("memory");
         let mut other = pools.pop().expect("two pools");
         let mut home = pools.pop().expect("two pools");
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn the_class_follows_the_length() {
+    fn the_slot_class_follows_the_length() {
         let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         for (len, class) in [
             (60, Class::Small),

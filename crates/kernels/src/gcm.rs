@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_every_length_are_what_cipher_and_hash_make_of_them() {
+    fn texts_of_every_length_match_separate_cipher_and_hash() {
         for len in [16, 24, 32] {
             let key: Vec<u8> = (0..len).map(|at| at as u8 * 7 + 3).collect();
             let Some(gcm) = Gcm::new(&key) else {

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_work_is_done_once_at_every_level() {
+    fn every_simd_level_runs_the_work_once() {
         let numbers: Vec<u32> = (0..1_000).collect();
         let mut times = 0;
 

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ignores_a_request_to_end_is_ended() {
+    fn a_process_that_ignores_sigterm_is_killed() {
         let script = "trap '' TERM; echo ready; read line";
         let mut shell = Command::new("sh");
         shell
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_survives_being_written_down() {
+    fn a_process_identity_round_trips() {
         let own = Process::own().unwrap();
 
         assert_eq!(own.to_string().parse(), Ok(own));

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_reads_as_it_was_written() {
+    fn a_record_round_trips() {
         for record in [
             record(Holding::Named, Kind::Named("ferroute-mine-client".into())),
             record(Holding::Held, Kind::Held(gone())),
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_exclude_each_other_and_the_last_leaves_nothing() {
+    fn locks_exclude_each_other_and_the_last_removes_the_file() {
         let folder = env::temp_dir().join(format!("ferroute-turns-{}", std::process::id()));
         let (inside, most) = (AtomicU32::new(0), AtomicU32::new(0));
         let take_turns = || {

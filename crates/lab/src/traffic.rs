@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_arrives_is_counted_by_the_receiver() {
+    fn the_receiver_counts_datagrams() {
         let free = UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
         let at = free.local_addr().expect("it is bound").to_string();
         drop(free);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_to_whom_nobody_answers_for() {
+    fn nothing_is_sent_to_an_unreachable_receiver() {
         let deaf = UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
         let at = deaf.local_addr().expect("it is bound").to_string();
 

@@ -221,7 +221,7 @@ impl Left {
 }
 
 #[test]
-fn what_a_killed_process_left_is_removed_by_the_next_start() {
+fn the_next_start_removes_the_lab_of_a_killed_process() {
     for holding in holdings() {
         let left = Left::by_a_crash("next", holding);
 

@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_packets_are_read_as_all_others_are() {
+    fn the_fast_parser_equals_the_general_one() {
         for number in [protocol::TCP, protocol::UDP] {
             for len in 0..24 {
                 let upper: Vec<u8> = (0..len).map(|byte| byte * 7 + 1).collect();
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_said_to_be() {
+    fn truncated_packets_are_reported() {
         for len in 0..8 {
             let fields = Fields::of(&ipv4(protocol::ICMP, 0, &[8, 0, 0, 0, 0, 7, 0, 1][..len]));
             assert!(fields.truncated, "{len}");
@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answers_tuple_is_the_question_reversed() {
+    fn a_replys_tuple_is_the_request_reversed() {
         let echo = Fields::of(&ipv4(protocol::ICMP, 0, &[8, 0, 0, 0, 0, 7, 0, 1])).tuple;
 
         assert_eq!(echo.reversed().destination_port, 0x0000);
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_packet_is_read_behind_its_extension_headers() {
+    fn ipv6_packets_are_parsed_after_extension_headers() {
         let mut packet = vec![0x60 | 0x02, 0x80, 0, 0, 0, 24, 60, 64];
         packet.extend([0xfd; 16]);
         packet.extend([0xfe; 16]);

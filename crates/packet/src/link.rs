@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_and_what_is_behind_it_are_read() {
+    fn a_vlan_tag_and_the_inner_frame_are_parsed() {
         let tagged = read(&frame(VLAN, &[0xa0, 0x0a, 0x08, 0x06]));
         let plain = read(&frame(ARP, &[0; 28]));
 
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_header_that_is_there_is_one_of_ip() {
+    fn ip_headers_must_be_complete() {
         let mut header = vec![0x45; 20];
         assert!(read(&frame(IPV4, &header)).has_ip);
         assert!(!read(&frame(IPV6, &header)).has_ip && !read(&frame(IPV4, &header[..19])).has_ip);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn arp_says_who_asks_for_whom() {
+    fn arp_packets_give_sender_and_target() {
         let mut body = vec![0, 1, 8, 0, 6, 4, 0, 1];
         body.extend([2, 0, 0, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2]);
         let frame = frame(ARP, &body);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn snap_has_a_type_of_its_own() {
+    fn snap_frames_give_their_own_type() {
         let snap = frame(8, &[0xaa, 0xaa, 3, 0, 0, 0, 0x80, 0x9b]);
         let netbios = frame(3, &[0xf0, 0xf0, 3]);
 
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_the_spanning_tree_says_who_is_root() {
+    fn bpdus_give_the_root_bridge() {
         let mut body = vec![0x42, 0x42, 3, 0, 0, 0, 0, 0x81, 0x80, 0, 2, 0, 0, 0, 0, 9];
         body.extend([0, 0, 0x4e, 0x20, 0x90, 0, 2, 0, 0, 0, 0, 7, 0x80, 1]);
         body.extend([1, 0, 20, 0, 2, 0, 15, 0]);

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_out_is_what_it_was_made_of() {
+    fn an_egress_value_round_trips() {
         let tunnel = OutId::tunnel(InterfaceId::new(70_000, 3));
         let bridge = OutId::bridge(InterfaceId::new(70_001, 3));
         let bond = OutId::bond(InterfaceId::new(70_002, 3));

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_are_named_are_there_and_small() {
+    fn named_files_exist_and_are_small() {
         let names = |text: &str, before: &str| -> Vec<String> {
             let parts = text.split(before).skip(1);
             let parts = parts.filter_map(|rest| rest.split(['"', '\'']).next());
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_loaded_from_elsewhere_or_written_into_the_page_as_code() {
+    fn no_external_resources_and_no_inline_code() {
         for file in ASSETS {
             let text = file.text.replace("http://www.w3.org/", "");
             for word in [
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn menus_are_described_with_what_they_take() {
+    fn menus_are_described_with_properties_and_arguments() {
         let text = describe(schema::ALL);
         let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let menus = all["menus"].as_array().expect("menus");

@@ -356,7 +356,7 @@ mod tests {
     proptest! {
         /// The index and the list walk give equal results after any insertions and removals.
         #[test]
-        fn it_finds_what_the_list_does(
+        fn the_index_matches_a_linear_search(
             queues in proptest::collection::vec((0_u64..20, matches(), proptest::option::weighted(0.3, matches())), 0..20),
             gone in proptest::collection::vec(0_u64..20, 0..8),
             packets in proptest::collection::vec(seen(), 20),

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_what_is_said_of_them() {
+    fn option_variables_are_replaced() {
         let variable = |name: &str| match name {
             "HOSTNAME" => Some(b"router".to_vec()),
             _ => None,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_what_is_set() {
+    fn the_raw_value_follows_the_value() {
         let mut store = crate::store();
         let menu = crate::ALL
             .iter()

@@ -89,7 +89,7 @@ const FOR_READERS: &str = "\
     /tool/sniffer/quick /tool/torch /tool/trace /tool/traceroute";
 
 #[test]
-fn group_read_runs_the_commands_that_only_look_and_no_others() {
+fn group_read_may_run_only_commands_that_change_nothing() {
     let mut allowed = BTreeSet::new();
     for menu in ALL.iter().filter(|menu| menu.path != "/terminal") {
         let own = menu
@@ -120,7 +120,7 @@ fn a_reference_leads_to_a_space_that_a_menu_fills() {
 }
 
 #[test]
-fn a_fresh_store_has_what_the_factory_gives() {
+fn a_fresh_store_has_the_default_items() {
     let store = store();
 
     let lists: Vec<_> = store
@@ -142,7 +142,7 @@ fn a_fresh_store_has_what_the_factory_gives() {
 }
 
 #[test]
-fn every_part_that_is_named_lacks_something_and_what_lacks_has_a_name() {
+fn every_area_lacks_an_effect_and_every_gap_has_an_area() {
     let store = store();
     let lacks = |menu: &&&'static Menu| {
         menu.is_configuration() && (menu.effect == Effect::None || menu.idle.is_some())

@@ -98,7 +98,7 @@ fn answer() -> Vec<u8> {
 }
 
 #[test]
-fn headers_are_read_behind_tags_and_whatever_is_cut_off_is_left_out() {
+fn headers_are_parsed_after_tags_and_truncated_ones_are_omitted() {
     let request = request();
     let head = Head::of(&request);
     let ip = head.ip.expect("a packet");
@@ -114,7 +114,7 @@ fn headers_are_read_behind_tags_and_whatever_is_cut_off_is_left_out() {
 }
 
 #[test]
-fn any_bytes_are_read_without_panic() {
+fn random_bytes_never_panic() {
     let mut state = 1_u64;
     for len in (0..200).chain(0..200) {
         let bytes: Vec<u8> = (0..len)
@@ -140,7 +140,7 @@ fn any_bytes_are_read_without_panic() {
 }
 
 #[test]
-fn entries_of_a_list_are_any_or_all_and_may_be_turned_round() {
+fn filter_lists_match_any_or_all_and_can_be_negated() {
     let request = request();
     let seen = seen(&request, 0, false);
     let net = |text: &str| text.parse::<IpNet>().expect("a prefix");
@@ -177,7 +177,7 @@ fn entries_of_a_list_are_any_or_all_and_may_be_turned_round() {
 }
 
 #[test]
-fn torch_puts_both_directions_of_a_flow_together_and_forgets_it() {
+fn torch_joins_both_directions_of_a_flow_and_expires_it() {
     let columns = Columns {
         src4: true,
         dst4: true,
@@ -211,7 +211,7 @@ fn torch_puts_both_directions_of_a_flow_together_and_forgets_it() {
 }
 
 #[test]
-fn flows_without_room_are_counted_together() {
+fn flows_beyond_the_limit_are_counted_together() {
     let columns = Columns {
         src4: true,
         ..Columns::default()
@@ -232,7 +232,7 @@ fn flows_without_room_are_counted_together() {
 }
 
 #[test]
-fn memory_keeps_new_packets_or_old_ones() {
+fn the_capture_memory_keeps_new_or_old_packets() {
     let bytes = request();
     for (scrolls, first, last) in [(true, 90, 99), (false, 0, 9)] {
         let room = 10 * (size_of::<crate::CapturedPacket>() + bytes.len());
@@ -272,7 +272,7 @@ fn hosts_have_rates_of_whole_seconds_and_peaks() {
 }
 
 #[test]
-fn connections_tell_data_from_what_was_sent_before() {
+fn connections_count_data_without_retransmissions() {
     let mut connections = Connections::default();
     let mut see = |from: bool, flags, seq, len| {
         let (ends, ports) = match from {
@@ -313,7 +313,7 @@ fn connections_tell_data_from_what_was_sent_before() {
 }
 
 #[test]
-fn protocols_are_shares_of_all() {
+fn protocols_have_shares_of_all_traffic() {
     let (mut protocols, request, answer) = (Protocols::default(), request(), answer());
     protocols.see(&seen(&request, 0, false));
     protocols.see(&seen(&answer, 0, true));
@@ -335,7 +335,7 @@ fn protocols_are_shares_of_all() {
 }
 
 #[test]
-fn blocks_of_files_have_their_length_at_both_ends() {
+fn pcapng_blocks_have_their_length_at_both_ends() {
     let (mut file, bytes) = (pcapng::File::new("x"), request());
     file.add(
         &seen(&bytes, 0, true),

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_networks_spans_and_single_addresses() {
+    fn address_ranges_are_prefixes_ranges_and_single_addresses() {
         let at = |text: &str| {
             range(text).map(|(first, last)| (Ipv4Addr::from(first), Ipv4Addr::from(last)))
         };

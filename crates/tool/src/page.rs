@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_watched_together_stands_side_by_side() {
+    fn interfaces_monitored_together_are_columns() {
         assert_eq!(
             page(&[row("ether1", 1_250)]),
             "                name: ether1\n  rx-bits-per-second: 1.2kbps\n"

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_sums_stand_where_the_router_prints_them() {
+    fn ping_output_has_routeros_layout() {
         let to = Ping {
             to: Ipv4Addr::new(10, 0, 0, 2).into(),
             source: None,

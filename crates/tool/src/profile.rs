@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_of_the_time_between_two_looks() {
+    fn profile_shares_refer_to_the_interval_between_samples() {
         let rows = shares(
             &[("idle", 1_000), ("bridging", 50), ("firewall", 7)],
             &[

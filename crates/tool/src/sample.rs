@@ -84,7 +84,7 @@ mod tests {
     impl Router for Blank {}
 
     #[test]
-    fn a_monitor_ends_with_the_last_of_its_items_and_not_before() {
+    fn a_monitor_ends_with_the_last_item() {
         let mut store = schema::store();
         let mark = store.begin();
         let made = store.ensure_port("ether1", Some([2, 0, 0, 0, 0, 1]));

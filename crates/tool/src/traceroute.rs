@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_the_router_s() {
+    fn the_traceroute_table_has_routeros_layout() {
         let mut hops = vec![Hop::default(); 3];
         for (micros, last) in [(380, 500), (420, 500), (300, 520)] {
             hops[0].take(Some(&pong([203, 0, 113, 1], micros, Some("TTL exceeded"))));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_that_it_goes_no_further_is_named() {
+    fn unreachable_answers_name_the_router() {
         let mut hop = Hop::default();
         hop.take(Some(&pong([203, 0, 113, 1], 300, Some("net unreachable"))));
         let page = drawn(&[hop.clone()]);

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_has_parts() {
+    fn a_url_is_split_into_parts() {
         for (url, parts) in [
             ("http://a.example", "a.example 80 /"),
             ("HTTPS://a.example?x=1#part", "a.example 443 /?x=1"),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_leads_to_another() {
+    fn relative_urls_are_resolved() {
         let page = Url::of("https://a.example/b/c?d").expect("a page");
         for (to, parts) in [
             ("/x", "a.example 443 /x"),

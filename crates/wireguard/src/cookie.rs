@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_that_was_given_opens_for_its_message_and_holds_for_a_while() {
+    fn a_received_cookie_decrypts_for_its_message_and_expires() {
         let (own, cookie) = (Public([5; 32]), [9; MAC]);
         let first = [1; MAC];
         let message = give(&CookieKey::of(&own), 3, &first, cookie, [2; 24]).expect("sealed");

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_proves_one_address_for_a_while() {
+    fn a_cookie_proves_one_address_until_it_expires() {
         let public = Public([5; 32]);
         let mut numbers = Numbers::default();
         let door = Door::new(public, [3; 32], numbers.table());

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_keys() {
+    fn invalid_key_texts_are_refused() {
         for text in ["", "x", "AAAA", &"A".repeat(44), &"A".repeat(64)] {
             assert!(Private::from_base64(text).is_none(), "{text}");
         }

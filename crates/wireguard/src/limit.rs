@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sender_may_a_few_at_once_and_twenty_in_a_second() {
+    fn a_sender_may_send_a_burst_and_twenty_handshakes_per_second() {
         let (mut limit, from) = (Limit::default(), SocketAddr::from(([192, 0, 2, 1], 7)));
         let may = |limit: &mut Limit, now| (0..100).filter(|_| limit.may(from, now)).count();
         assert_eq!(may(&mut limit, Instant::from_secs(1)), 5);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_many_in_a_second() {
+    fn the_cookie_threshold_is_a_rate_per_second() {
         let mut limit = Limit::default();
         let floods = (0..300).filter(|_| limit.is_flood(Instant::from_secs(3)));
         assert_eq!(floods.count(), 100);

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_messages_parse_to_the_same_values() {
         let key = MacKey::of(&Public([3; 32]));
         let cookie = [9; MAC];
         let (bytes, first) = write(INITIATION, &[7], &[1; NOISE[0]], &key, Some(&cookie));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lengths_and_kinds_are_no_messages() {
+    fn other_lengths_and_types_are_no_messages() {
         for kind in 0..=255 {
             for len in 0..200 {
                 let mut bytes = vec![0; len];

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_have_the_same_keys() {
+    fn both_ends_derive_the_same_keys() {
         let key = Preshared::from_base64("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=");
         for preshared in [None, key.as_ref()] {
             let (ours, theirs) = meet([preshared; 2]).expect("the same shared key");
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_for_another_key_is_not_read() {
+    fn a_message_for_another_key_is_refused() {
         let [one, other, third] = [[1; 32], [2; 32], [3; 32]].map(Private::new);
         let (_, message) = begin(&one, &other.public(), None, [0; TIMESTAMP_BYTES]).expect("keys");
         assert!(read(&third, &message).is_none());

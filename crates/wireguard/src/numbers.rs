@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_the_numbers_that_were_given_and_not_taken_back() {
+    fn the_index_table_contains_assigned_indices() {
         let mut numbers = Numbers::default();
         let table = numbers.table();
         numbers.insert(7, PeerId(1));

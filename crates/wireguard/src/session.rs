@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_comes_out_as_it_went_in_and_once() {
+    fn a_packet_round_trips_once() {
         let (sending, receiving) = pair();
         for len in [0, 1, 15, 16, 17, 1420] {
             let packet: Vec<u8> = (0..len).map(|at| at as u8).collect();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_may_overtake_each_other_within_the_window() {
+    fn messages_may_be_reordered_within_the_window() {
         let (sending, receiving) = pair();
         let mut all: Vec<_> = (0..3000).map(|_| sealed(&sending, b"")).collect();
         all.reverse();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn altered_and_cut_messages_are_refused_and_spoil_nothing() {
+    fn altered_and_truncated_messages_are_refused_without_side_effects() {
         let (sending, receiving) = pair();
         let message = sealed(&sending, b"a packet");
         for len in 0..message.len() {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_counters_are_not_given() {
+    fn the_last_counters_are_not_used() {
         let (mut sending, receiving) = pair();
         *sending.next.get_mut() = COUNTER_LIMIT - 1;
         let mut last = sealed(&sending, b"");

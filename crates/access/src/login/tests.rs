@@ -120,7 +120,7 @@ fn a_user_logs_in_and_out_with_the_policies_of_the_group() {
 }
 
 #[test]
-fn a_wrong_or_missing_password_and_a_wrong_place_are_refused_alike() {
+fn wrong_passwords_and_wrong_addresses_are_refused_alike() {
     let mut door = Door::new();
 
     for (name, secret, from) in [
@@ -144,7 +144,7 @@ fn a_wrong_or_missing_password_and_a_wrong_place_are_refused_alike() {
 }
 
 #[test]
-fn who_guesses_too_often_has_to_wait_and_others_do_not() {
+fn a_guessing_address_is_delayed_and_others_are_not() {
     let mut door = Door::new();
     let start = door.now;
 
@@ -192,7 +192,7 @@ fn many_strangers_do_not_lock_a_user_out() {
 }
 
 #[test]
-fn what_was_proved_before_a_change_is_proved_no_more() {
+fn a_change_of_credentials_invalidates_earlier_proofs() {
     let mut door = Door::new();
     let attempt = door.access.attempt(&door.store, "eve", HOME, Service::Ssh);
     let answer = attempt.password(b"secret");
@@ -244,7 +244,7 @@ fn a_user_with_a_key_logs_in_by_key_and_not_by_password() {
 }
 
 #[test]
-fn a_user_who_is_disabled_is_out_at_once() {
+fn a_disabled_user_is_logged_out_at_once() {
     let mut door = Door::new();
     let login = door.knock("eve", "secret", HOME).expect("the password");
     door.change("eve", "disabled", Some(Value::Bool(true)));
@@ -256,7 +256,7 @@ fn a_user_who_is_disabled_is_out_at_once() {
 }
 
 #[test]
-fn sessions_are_bounded_and_administrators_have_room_above_others() {
+fn sessions_are_bounded_with_a_reserve_for_administrators() {
     let mut door = Door::new();
     let user = User::find(&door.store, "eve").expect("the user");
     let login = |door: &mut Door| {
@@ -279,13 +279,13 @@ fn sessions_are_bounded_and_administrators_have_room_above_others() {
 }
 
 #[test]
-fn a_name_from_the_network_is_cut_and_stays_on_its_line() {
+fn logged_user_names_are_truncated_and_stay_on_one_line() {
     assert_eq!(short("a\r\nb\x1b[31m"), "a??b?[31m");
     assert_eq!(short(&"ä".repeat(100)).len(), NAME);
 }
 
 #[test]
-fn admin_needs_a_password_until_somebody_else_can_manage_users() {
+fn admin_needs_a_password_until_another_user_can_manage_users() {
     let mut store = store();
     let admin = store.named("user", "admin").map(|item| item.id);
 
@@ -319,7 +319,7 @@ fn set(door: &mut Door, (path, space): (&'static str, &str), name: &str, given: 
 const USER: (&str, &str) = ("/user", "user");
 
 #[test]
-fn what_a_user_may_do_is_what_the_group_has_at_this_moment() {
+fn a_users_rights_are_the_current_policies_of_the_group() {
     let mut door = Door::new();
     let login = door.knock("adam", "apple", HOME).expect("the password");
     assert!(login.rights.now().contains(Policies::POLICY));
@@ -342,7 +342,7 @@ fn what_a_user_may_do_is_what_the_group_has_at_this_moment() {
 }
 
 #[test]
-fn another_password_ends_all_sessions_but_that_which_set_it() {
+fn a_password_change_ends_all_other_sessions() {
     let mut door = Door::new();
     let [own, other] = [(); 2].map(|()| door.knock("eve", "secret", HOME).expect("the password"));
     let adam = door.knock("adam", "apple", HOME).expect("the password");
@@ -365,7 +365,7 @@ fn another_password_ends_all_sessions_but_that_which_set_it() {
 }
 
 #[test]
-fn a_server_lets_in_whom_nobody_here_knows_with_the_rights_of_a_group() {
+fn radius_users_get_the_rights_of_a_group() {
     let mut store = store();
     let mut access = Access::default();
     access.follow(&store, 0);

@@ -64,7 +64,7 @@ fn user() -> Connection {
 }
 
 #[test]
-fn a_login_is_answered_when_the_owner_knows() {
+fn a_login_reply_waits_for_the_check_of_the_password() {
     let mut connection = Connection::new([0x0a; 16], true);
 
     let asked = say(&mut connection, "/login =name=admin =password=wrong .tag=1");
@@ -82,7 +82,7 @@ fn a_login_is_answered_when_the_owner_knows() {
 }
 
 #[test]
-fn the_login_of_old_versions_gets_a_challenge_and_no_further() {
+fn the_old_login_gets_a_challenge_and_is_refused() {
     let mut connection = Connection::new([0x0a; 16], true);
 
     assert_eq!(
@@ -94,7 +94,7 @@ fn the_login_of_old_versions_gets_a_challenge_and_no_further() {
 }
 
 #[test]
-fn a_stranger_can_do_nothing_but_log_in() {
+fn before_login_all_other_commands_are_refused() {
     let mut connection = Connection::new([0; 16], true);
 
     let told = say(&mut connection, "/system/identity/print");
@@ -104,7 +104,7 @@ fn a_stranger_can_do_nothing_but_log_in() {
 }
 
 #[test]
-fn what_follows_a_login_waits_for_it() {
+fn commands_after_a_login_wait_for_its_result() {
     let mut connection = Connection::new([0; 16], true);
     let mut bytes = sentence("/login =name=a =password=b");
     bytes.extend(sentence("/x/print"));
@@ -119,7 +119,7 @@ fn what_follows_a_login_waits_for_it() {
 }
 
 #[test]
-fn guesses_are_counted() {
+fn failed_logins_are_counted() {
     let mut connection = Connection::new([0; 16], true);
     for _ in 0..TRIES {
         say(&mut connection, "/login =name=a =password=b");
@@ -132,7 +132,7 @@ fn guesses_are_counted() {
 }
 
 #[test]
-fn commands_run_at_the_same_time_and_bear_their_tags() {
+fn concurrent_commands_have_their_tags() {
     let mut connection = user();
     say(&mut connection, "/a/print .tag=1");
     say(&mut connection, "/b/print .tag=2");
@@ -150,7 +150,7 @@ fn commands_run_at_the_same_time_and_bear_their_tags() {
 }
 
 #[test]
-fn an_error_is_a_trap_and_a_done() {
+fn an_error_is_trap_followed_by_done() {
     let mut connection = user();
     say(&mut connection, "/a/add");
     say(&mut connection, "/a/add");
@@ -170,7 +170,7 @@ fn an_error_is_a_trap_and_a_done() {
 }
 
 #[test]
-fn a_cancelled_command_is_interrupted_and_says_nothing_more() {
+fn a_cancelled_command_is_interrupted_and_sends_no_more_rows() {
     let mut connection = user();
     say(&mut connection, "/a/listen .tag=l");
     say(&mut connection, "/b/listen .tag=m");
@@ -200,7 +200,7 @@ fn a_cancelled_command_is_interrupted_and_says_nothing_more() {
 }
 
 #[test]
-fn no_more_commands_run_than_may() {
+fn concurrent_commands_are_limited() {
     let mut connection = user();
     for _ in 0..RUNNING {
         say(&mut connection, "/a/listen");
@@ -218,7 +218,7 @@ fn no_more_commands_run_than_may() {
 }
 
 #[test]
-fn leaving_ends_what_runs() {
+fn a_disconnect_ends_running_commands() {
     let mut connection = user();
     say(&mut connection, "/a/listen");
 

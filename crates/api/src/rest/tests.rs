@@ -79,7 +79,7 @@ fn an_item_lives_from_put_to_delete() {
 
 /// DNS providers for Kubernetes list their records by `type=A,AAAA,CNAME,TXT`.
 #[test]
-fn a_filter_with_several_values_finds_rows_with_any_of_them() {
+fn a_filter_with_several_values_matches_any_of_them() {
     let mut store = schema::store();
     for body in [
         r#"{"name":"one.example.net","type":"A","address":"192.0.2.10","comment":"cs"}"#,
@@ -133,7 +133,7 @@ fn settings_are_one_object() {
 }
 
 #[test]
-fn a_command_answers_rows_or_what_came_of_it() {
+fn a_command_returns_rows_or_its_result() {
     let mut store = schema::store();
 
     let (status, made) = ask(&mut store, "POST", "/interface/list/add", r#"{"name":"x"}"#);
@@ -160,7 +160,7 @@ fn a_command_answers_rows_or_what_came_of_it() {
 }
 
 #[test]
-fn errors_are_objects_with_the_routers_words() {
+fn errors_are_objects_with_the_routers_message() {
     let mut store = schema::store();
 
     for (method, path, body, status, detail) in [
@@ -235,7 +235,7 @@ fn errors_are_objects_with_the_routers_words() {
 }
 
 #[test]
-fn a_long_list_goes_out_in_pieces_and_stops_where_nobody_listens() {
+fn a_long_list_is_chunked_and_stops_on_disconnect() {
     struct Deaf(usize);
     impl Answer for Deaf {
         fn begin(&mut self, status: u16) {
@@ -268,7 +268,7 @@ fn a_long_list_goes_out_in_pieces_and_stops_where_nobody_listens() {
 }
 
 #[test]
-fn what_takes_too_long_is_closed() {
+fn slow_requests_are_closed() {
     let mut run = |_: &Request, _: &mut dyn Rows| Err(Reason::Interrupted.nowhere());
     let asked = HttpRequest {
         method: "POST",
@@ -287,7 +287,7 @@ fn what_takes_too_long_is_closed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn whatever_is_asked_the_answer_is_json(
+    fn every_response_is_json(
         method in prop::sample::select(&["GET", "PUT", "PATCH", "DELETE", "POST"][..]),
         path in "(/(ip|address|interface|list|system|identity|print|add|set|remove|\\*[0-9A-F]|.)){0,5}",
         query in "[a-z=&%.#|]{0,20}",

@@ -99,7 +99,7 @@ fn no_command_closes_what_a_rule_or_a_server_of_the_file_opens() {
 }
 
 #[test]
-fn masquerade_is_left_alone_where_there_is_another_way_out() {
+fn masquerade_stays_if_there_is_another_uplink() {
     let static_ip = "/ip/address/add address=192.0.2.7/24 interface=ether1\n\
                      /ip/firewall/nat/add chain=srcnat action=masquerade out-interface=ether1\n\
                      /ip/route/add gateway=192.0.2.1\n";

@@ -77,7 +77,7 @@ fn packets_that_another_program_protected_are_verified() {
 }
 
 #[test]
-fn what_another_program_protects_is_protected_the_same() {
+fn packets_are_protected_as_by_another_program() {
     for (packet, authentication, header) in [
         (V4, Authentication::Sha1, 36..60),
         (V6, Authentication::Sha256, 56..88),
@@ -99,7 +99,7 @@ fn what_another_program_protects_is_protected_the_same() {
 }
 
 #[test]
-fn what_routers_change_may_change_and_nothing_else_may() {
+fn mutable_header_fields_may_change_and_no_others() {
     // Type of service, flags, TTL, checksum, and the recorded route.
     let v4: &[Range<usize>] = &[1..2, 6..9, 10..12, 20..31];
     // Traffic class and flow label, hop limit, data of the mutable option.
@@ -133,7 +133,7 @@ fn what_routers_change_may_change_and_nothing_else_may() {
 }
 
 #[test]
-fn packets_that_are_cut_short_are_malformed() {
+fn truncated_packets_are_malformed() {
     for (packet, authentication) in [(V4, Authentication::Sha1), (V6, Authentication::Sha256)] {
         let packet = hex(packet);
         for len in 0..packet.len() {
@@ -199,7 +199,7 @@ fn every_algorithm_and_family_protects_and_verifies_with_either_numbering() {
 }
 
 #[test]
-fn what_is_not_known_is_refused_by_name() {
+fn unknown_algorithms_are_refused_by_name() {
     let sa = inbound(Authentication::Sha1, Numbering::Short);
     // A source route in place of the recorded one.
     let mut routed = hex(V4);

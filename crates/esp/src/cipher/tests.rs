@@ -123,7 +123,7 @@ fn wycheproof_agrees_about_cbc() {
 }
 
 #[test]
-fn packets_of_many_lengths_together_are_what_each_is_alone() {
+fn batched_packets_equal_single_packets() {
     for encryption in Encryption::all().filter(|own| !own.is_aead()) {
         let key: Vec<u8> = (0..encryption.key_len())
             .map(|at| (at * 37 + 1) as u8)
@@ -155,7 +155,7 @@ fn packets_of_many_lengths_together_are_what_each_is_alone() {
 }
 
 #[test]
-fn chains_mix_each_block_with_the_one_before() {
+fn cbc_chains_each_block_with_the_previous_one() {
     for encryption in Encryption::all().filter(|own| own.block_len() > 4) {
         let size = encryption.block_len();
         let key: Vec<u8> = (0..encryption.key_len())

@@ -88,7 +88,7 @@ fn wycheproof_agrees_about_hmac() {
 }
 
 #[test]
-fn two_messages_together_have_the_sums_that_each_has() {
+fn macs_of_two_parallel_messages_equal_single_macs() {
     let bytes: Vec<u8> = (0..600_u32).map(|at| ((at * 73) >> 2) as u8).collect();
     for authentication in Authentication::all() {
         let key = |byte| vec![byte; authentication.key_len()];
@@ -108,7 +108,7 @@ fn two_messages_together_have_the_sums_that_each_has() {
 }
 
 #[test]
-fn what_is_not_sent_is_authenticated_behind_the_packet() {
+fn implicit_sequence_number_bits_are_authenticated() {
     for authentication in Authentication::all() {
         let mac = mac(authentication, &vec![5; authentication.key_len()]);
         for len in 0..300 {

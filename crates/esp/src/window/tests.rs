@@ -45,7 +45,7 @@ fn steps() -> impl Strategy<Value = Vec<i64>> {
 
 proptest! {
     #[test]
-    fn windows_of_each_size_take_what_the_model_takes(steps in steps(), batch in 1_usize..9) {
+    fn replay_windows_of_every_size_match_the_model(steps in steps(), batch in 1_usize..9) {
         for size in SIZES {
             let window = Window::new(size);
             let mut model = Model::default();
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn the_inferred_number_is_the_one_that_is_meant(
+    fn the_inferred_sequence_number_is_correct(
         size in prop::sample::select(&SIZES[..]),
         top in prop_oneof![0_u64..5000, (1_u64 << 32) - 3000..(1 << 32) + 3000, 1_u64 << 40..1 << 41],
         step in -900_i64..100_000,
@@ -95,7 +95,7 @@ proptest! {
 }
 
 #[test]
-fn numbers_before_the_first_are_of_nobody() {
+fn sequence_numbers_before_the_first_are_refused() {
     // The window reaches below zero: the number would have to be negative.
     assert_eq!(extend(10, 64, u32::MAX), None);
     assert_eq!(extend(10, 64, 11), Some(11));
@@ -104,7 +104,7 @@ fn numbers_before_the_first_are_of_nobody() {
 }
 
 #[test]
-fn a_number_at_either_edge_of_the_window_is_told_from_its_neighbour() {
+fn numbers_at_both_window_edges_are_distinguished() {
     for size in SIZES {
         let window = Window::new(size);
         let size = u64::from(size);
@@ -119,7 +119,7 @@ fn a_number_at_either_edge_of_the_window_is_told_from_its_neighbour() {
 }
 
 #[test]
-fn without_a_window_a_number_comes_any_number_of_times() {
+fn without_a_window_duplicates_are_accepted() {
     let window = Window::new(0);
     for _ in 0..3 {
         assert!(window.may_be_new(7) && take(&window, 7));
@@ -127,7 +127,7 @@ fn without_a_window_a_number_comes_any_number_of_times() {
 }
 
 #[test]
-fn threads_take_each_number_once() {
+fn threads_accept_each_number_once() {
     const NUMBERS: u64 = 20_000;
     let window = Window::new(1024);
     let taken = AtomicU64::new(0);

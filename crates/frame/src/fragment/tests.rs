@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn no_garbage_panics_and_what_fails_leaves_nothing(
+    fn random_input_never_panics_and_failures_leak_no_slots(
         mut bytes in vec(any::<u8>(), 0..200),
         l3 in 0..40u16,
         mtu in 0..200usize,
@@ -150,7 +150,7 @@ proptest! {
 }
 
 #[test]
-fn the_middle_of_a_packet_stays_the_middle() {
+fn refragmented_middle_fragments_keep_their_offsets() {
     let mut pool = pool();
     let whole = packet(&mut pool, Fragment::piece(1_480, true), &[], &[3; 200]);
     let mut out = Vec::new();
@@ -173,7 +173,7 @@ fn the_middle_of_a_packet_stays_the_middle() {
 }
 
 #[test]
-fn a_packet_that_just_fits_stays_whole_and_one_byte_more_does_not() {
+fn a_packet_of_exactly_the_mtu_is_not_fragmented() {
     let mut pool = pool();
     for (mtu, count) in [(576, 1), (575, 2)] {
         let whole = packet(&mut pool, Fragment::WHOLE, &[], &[3; 556]);
@@ -222,7 +222,7 @@ fn each_reason_not_to_fragment_has_its_name() {
 }
 
 #[test]
-fn when_the_pool_runs_dry_every_fragment_goes_back() {
+fn an_empty_pool_returns_all_fragments() {
     let mut pool = Pool::new(Sizes {
         small: 3,
         medium: 1,

@@ -147,7 +147,7 @@ fn whole(packet: Vec<u8>, tag: char) -> Vec<Whole> {
 }
 
 #[test]
-fn pieces_make_the_packet_in_whatever_order_they_come() {
+fn fragments_reassemble_in_any_order() {
     let data = data(40);
     let pieces = [(0, 16), (16, 32), (32, 40)];
     let orders = [
@@ -176,7 +176,7 @@ fn pieces_make_the_packet_in_whatever_order_they_come() {
 }
 
 #[test]
-fn the_header_is_the_first_pieces_with_its_options() {
+fn the_header_and_options_come_from_the_first_fragment() {
     let header = ipv4::Repr {
         id: 5,
         fragment: ipv4::Fragment::piece(0, true),
@@ -200,7 +200,7 @@ fn the_header_is_the_first_pieces_with_its_options() {
 }
 
 #[test]
-fn pieces_of_different_packets_never_meet() {
+fn fragments_of_different_packets_are_not_mixed() {
     let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 0, true, &[0; 8], 0), 'a');
     let other_protocol = {
@@ -215,7 +215,7 @@ fn pieces_of_different_packets_never_meet() {
 }
 
 #[test]
-fn addresses_of_a_link_are_others_on_another_and_global_ones_are_not() {
+fn link_local_fragments_are_keyed_by_link_and_global_ones_are_not() {
     let other = InterfaceId(2);
     for (first, meet) in [(0x20, true), (0xfe, false)] {
         let mut desk = Bench::new(Config::V6);
@@ -232,7 +232,7 @@ fn addresses_of_a_link_are_others_on_another_and_global_ones_are_not() {
 }
 
 #[test]
-fn a_piece_that_comes_twice_is_ignored() {
+fn a_duplicate_fragment_is_ignored() {
     // RFC 8200, 4.5, last paragraph.
     let mut desk = Bench::new(Config::V6);
     let first = v6(5, 0, true, &[1; 8]);
@@ -246,7 +246,7 @@ fn a_piece_that_comes_twice_is_ignored() {
 }
 
 #[test]
-fn pieces_that_overlap_discard_the_packet() {
+fn overlapping_fragments_discard_the_packet() {
     // RFC 5722, 4. Each case: offset, more-fragments flag and length of a fragment after (8, true, 16).
     let cases = [
         (0, true, 16),
@@ -272,7 +272,7 @@ fn pieces_that_overlap_discard_the_packet() {
 }
 
 #[test]
-fn the_same_place_with_other_bytes_is_an_overlap() {
+fn a_duplicate_range_with_other_bytes_is_an_overlap() {
     let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 0, true, &[1; 8], 0), 'a');
     desk.hear(&v4(5, 0, true, &[2; 8], 0), 'a');
@@ -285,7 +285,7 @@ fn the_same_place_with_other_bytes_is_an_overlap() {
 }
 
 #[test]
-fn two_ends_contradict_each_other() {
+fn two_different_ends_are_a_contradiction() {
     for (offset, more, len) in [(16, false, 8), (16, true, 8)] {
         let mut desk = Bench::new(Config::V4);
         desk.hear(&v4(5, 8, false, &[1; 8], 0), 'a');
@@ -297,7 +297,7 @@ fn two_ends_contradict_each_other() {
 }
 
 #[test]
-fn an_end_before_what_is_here_contradicts_it() {
+fn an_end_before_received_data_is_a_contradiction() {
     let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 64, true, &[1; 8], 0), 'a');
 
@@ -307,7 +307,7 @@ fn an_end_before_what_is_here_contradicts_it() {
 }
 
 #[test]
-fn time_exceeded_is_owed_only_if_the_first_piece_is_here() {
+fn time_exceeded_requires_the_first_fragment() {
     // RFC 1122, 3.3.2; RFC 8200, 4.5.
     let first4 = v4(5, 0, true, &[1; 8], 0);
     let first6 = v6(5, 0, true, &[1; 8]);
@@ -337,7 +337,7 @@ fn time_exceeded_is_owed_only_if_the_first_piece_is_here() {
 }
 
 #[test]
-fn time_begins_with_the_first_piece_that_arrives() {
+fn the_timeout_starts_with_the_first_arrival() {
     let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 0, true, &[1; 8], 0), 'a');
     desk.pass(Duration::from_secs(29));
@@ -349,7 +349,7 @@ fn time_begins_with_the_first_piece_that_arrives() {
 }
 
 #[test]
-fn ragged_and_endless_pieces_are_problems_in_ipv6() {
+fn invalid_fragment_lengths_cause_parameter_problems_in_ipv6() {
     // RFC 8200, 4.5.
     let mut desk = Bench::new(Config::V6);
     let ragged = v6(5, 0, true, &[1; 9]);
@@ -367,7 +367,7 @@ fn ragged_and_endless_pieces_are_problems_in_ipv6() {
 }
 
 #[test]
-fn ragged_endless_and_empty_pieces_are_dropped_in_ipv4() {
+fn invalid_fragment_lengths_are_dropped_in_ipv4() {
     let mut desk = Bench::new(Config::V4);
 
     desk.hear(&v4(5, 0, true, &[1; 9], 0), 'a');
@@ -379,7 +379,7 @@ fn ragged_endless_and_empty_pieces_are_dropped_in_ipv4() {
 }
 
 #[test]
-fn the_longest_packet_can_be_put_together() {
+fn the_longest_packet_is_reassembled() {
     let mut desk = Bench::new(Config::V4);
     let data = data(65_515);
 
@@ -403,7 +403,7 @@ fn a_packet_whose_headers_make_it_too_long_is_dropped() {
 }
 
 #[test]
-fn an_atomic_fragment_is_whole_and_meets_no_others() {
+fn an_atomic_fragment_is_processed_alone() {
     // RFC 6946, 4.
     let mut desk = Bench::new(Config::V6);
     desk.hear(&v6(5, 8, true, &[1; 8]), 'a');
@@ -415,7 +415,7 @@ fn an_atomic_fragment_is_whole_and_meets_no_others() {
 }
 
 #[test]
-fn a_first_piece_that_hides_its_headers_is_dropped() {
+fn a_first_fragment_without_its_headers_is_dropped() {
     // RFC 7112, 5: the destination options go on in the next piece.
     let fragment = ipv6::Fragment {
         next_header: Protocol::DESTINATION,
@@ -439,7 +439,7 @@ fn a_first_piece_that_hides_its_headers_is_dropped() {
 }
 
 #[test]
-fn a_congestion_mark_on_one_piece_is_one_on_the_packet() {
+fn a_congestion_mark_on_one_fragment_marks_the_packet() {
     // RFC 3168, 5.3.
     let joined = |first, second| {
         let mut desk = Bench::new(Config::V4);
@@ -453,7 +453,7 @@ fn a_congestion_mark_on_one_piece_is_one_on_the_packet() {
 }
 
 #[test]
-fn a_flood_of_pieces_stays_within_its_memory_and_the_newest_packet_survives() {
+fn a_fragment_flood_is_bounded_and_the_newest_packet_survives() {
     for piece in [8, 1_480] {
         let config = Config {
             memory_max_bytes: 1 << 20,
@@ -479,7 +479,7 @@ fn a_flood_of_pieces_stays_within_its_memory_and_the_newest_packet_survives() {
 }
 
 #[test]
-fn what_is_put_together_is_what_was_taken_apart() {
+fn reassembly_inverts_fragmentation() {
     // Many packets at once, with fragments shuffled, some lost and some duplicated.
     for seed in 0..300 {
         let mut rng = Rng::seeded(seed);
@@ -537,7 +537,7 @@ fn taken_apart(id: u16, packet: &[u8], rng: &mut Rng) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn noise_never_panics_and_is_forgotten() {
+fn random_fragments_never_panic_and_expire() {
     for seed in 0..2_000 {
         let mut rng = Rng::seeded(seed);
         let mut desk = Bench::new(Config::V6);
@@ -560,7 +560,7 @@ fn noise_never_panics_and_is_forgotten() {
 }
 
 #[test]
-fn a_second_end_within_the_packet_contradicts_the_first() {
+fn a_second_end_within_the_packet_is_a_contradiction() {
     let mut desk = Bench::new(Config::V4);
     desk.hear(&v4(5, 64, false, &[1; 8], 0), 'a');
 
@@ -570,7 +570,7 @@ fn a_second_end_within_the_packet_contradicts_the_first() {
 }
 
 #[test]
-fn a_whole_packet_knows_what_it_was_made_of() {
+fn a_reassembled_packet_knows_its_fragment_sizes() {
     // As in Linux: the don't-fragment flag, and the length of the longest fragment.
     let piece = |offset, more, len: usize, dont: bool| {
         let mut packet = v4(5, offset, more, &vec![1; len], 0);
@@ -591,7 +591,7 @@ fn a_whole_packet_knows_what_it_was_made_of() {
 }
 
 #[test]
-fn a_packet_in_too_many_pieces_is_given_up() {
+fn a_packet_with_too_many_fragments_is_dropped() {
     let mut desk = Bench::new(Config::V4);
 
     for at in 0..300 {
@@ -610,7 +610,7 @@ fn a_packet_in_too_many_pieces_is_given_up() {
 }
 
 #[test]
-fn a_whole_packet_without_a_slot_is_lost_by_that_name() {
+fn a_reassembled_packet_without_a_slot_is_lost_as_no_buffer() {
     let mut desk = Bench::new(Config::V4);
     let taken: Vec<_> = core::iter::from_fn(|| desk.pool.alloc(60_000)).collect();
     let data = data(60_000);
@@ -627,7 +627,7 @@ fn a_whole_packet_without_a_slot_is_lost_by_that_name() {
 }
 
 #[test]
-fn fragments_of_what_was_put_together_are_what_came() {
+fn refragmentation_restores_the_received_fragments() {
     for len in [3_000, 9_001, 60_000] {
         let data = data(len);
         let mut desk = Bench::new(Config::V6);
@@ -711,7 +711,7 @@ impl Model {
 
 proptest::proptest! {
     #[test]
-    fn pieces_in_any_order_are_put_together_or_lost_by_the_right_name(
+    fn fragments_in_any_order_reassemble_or_are_lost_by_reason(
         pieces in proptest::collection::vec((0..8_u16, 1..4_usize, 0..3_u8, 0..9_u8), 1..40),
     ) {
         let mut desk = Bench::new(Config::V6);

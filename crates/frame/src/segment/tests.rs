@@ -230,7 +230,7 @@ proptest! {
 
     #[test]
     #[cfg_attr(miri, ignore = "long packets take Miri minutes")]
-    fn the_pieces_are_valid_packets_and_together_the_whole(whole in whole()) {
+    fn segments_are_valid_packets_that_join_to_the_whole(whole in whole()) {
         let mut pool = pool();
         let frame = whole.frame(&mut pool);
         let mut out = Vec::new();
@@ -254,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn no_garbage_panics_and_what_fails_leaves_nothing(
+    fn random_input_never_panics_and_failures_leak_no_slots(
         bytes in vec(any::<u8>(), 0..200),
         l3 in 0..40u16,
         kind in 0..4usize,
@@ -282,7 +282,7 @@ proptest! {
 
     #[test]
     #[cfg_attr(miri, ignore = "long packets take Miri minutes")]
-    fn a_partial_checksum_is_finished_as_the_oracle_computes_it(whole in whole()) {
+    fn a_partial_checksum_is_completed_as_by_the_oracle(whole in whole()) {
         let whole = Whole { payload: whole.payload.iter().copied().take(1_400).collect(), ..whole };
         let mut pool = pool();
         let mut frame = whole.frame(&mut pool);
@@ -354,7 +354,7 @@ fn a_checksum_of_zero_is_written_as_all_ones() {
 }
 
 #[test]
-fn each_flaw_of_a_merged_frame_has_its_name() {
+fn each_merged_frame_fault_has_its_name() {
     let mut pool = pool();
     let mut refusal = |change: &dyn Fn(&mut Frame)| {
         let mut frame = Whole::tcp4(vec![1; 10_000]).frame(&mut pool);
@@ -398,7 +398,7 @@ fn each_flaw_of_a_merged_frame_has_its_name() {
 }
 
 #[test]
-fn when_the_pool_runs_dry_every_piece_goes_back() {
+fn an_empty_pool_returns_all_segments() {
     let mut pool = Pool::new(Sizes {
         small: 5,
         medium: 1,

@@ -71,7 +71,7 @@ impl Work for Alike<'_> {
 }
 
 #[test]
-fn words_are_alike_above_their_low_bits() {
+fn words_are_compared_above_their_low_bits() {
     let words = [5, 7, 5, 0, 5, 1 << 32, 6, 5].map(|high: u64| high << 31 | 9);
     let words = words.map(AtomicU64::new);
 
@@ -97,7 +97,7 @@ impl Work for AlikeWide<'_> {
 }
 
 #[test]
-fn quarters_are_alike_in_all_their_words() {
+fn quarter_vectors_are_compared_in_all_words() {
     let quarters = [[1, 2, 3, 4], [1, 2, 0, 4], [1, 2, 3, 4], [0, 2, 3, 4]];
     let words: [u32; 16] = core::array::from_fn(|at| quarters[at / 4][at % 4]);
     let line = words.map(AtomicU32::new);
@@ -505,7 +505,7 @@ proptest! {
 }
 
 #[test]
-fn what_addresses_begin_with_is_squeezed() {
+fn address_prefixes_are_compressed() {
     let fits = |boundaries: &[u64]| Squeeze::of(boundaries).is_some();
 
     // fc00::/7, fe80::/10 and ff00::/8 beside networks of one provider.

@@ -133,7 +133,7 @@ proptest! {
     /// After any sequence of operations every packet was sent, was dropped or waits, and each flow kept its
     /// order.
     #[test]
-    fn nothing_is_lost_unsaid_and_flows_keep_their_order(
+    fn all_drops_are_reported_and_flows_keep_their_order(
         at in 0..kinds().len(),
         steps in proptest::collection::vec((0_u16..5, 60_u32..1_514, any::<bool>(), 0_u64..20), 1..400),
     ) {
@@ -287,7 +287,7 @@ fn flows_share_equally_whatever_the_length_of_their_packets() {
 }
 
 #[test]
-fn each_stream_of_a_pcq_has_its_rate() {
+fn each_pcq_subqueue_has_its_rate() {
     let flows: Vec<_> = (0..20).map(|flow| (flow, 1_000)).collect();
     let shares = shares(&Kind::Pcq(pcq(1_000_000)), &flows, 1_000_000_000, 10_000);
     for share in shares {
@@ -298,7 +298,7 @@ fn each_stream_of_a_pcq_has_its_rate() {
 }
 
 #[test]
-fn ten_thousand_streams_are_told_apart_and_forgotten() {
+fn ten_thousand_pcq_subqueues_are_separated_and_expire() {
     let mut settings = pcq(1_000_000);
     settings.total_bytes = u64::MAX;
     let mut line = Discipline::new(&Kind::Pcq(settings));
@@ -359,7 +359,7 @@ fn codel_keeps_a_standing_delay_at_its_target() {
 }
 
 #[test]
-fn who_understands_congestion_marks_is_not_dropped_from() {
+fn ecn_capable_packets_are_marked_instead_of_dropped() {
     let mut line = Discipline::new(&Kind::Codel(Codel {
         limit: 1_000,
         delay: Delay { ecn: true, ..DELAY },
@@ -380,7 +380,7 @@ fn who_understands_congestion_marks_is_not_dropped_from() {
 }
 
 #[test]
-fn red_drops_the_more_the_longer_the_line_is_on_average() {
+fn red_drops_more_with_a_longer_average_queue() {
     let mut dropped = Vec::new();
     for waiting in [5, 20, 40, 58] {
         let mut line = Discipline::new(&kinds()[1]);
@@ -401,7 +401,7 @@ fn red_drops_the_more_the_longer_the_line_is_on_average() {
 }
 
 #[test]
-fn cake_shares_among_hosts_before_it_shares_among_flows() {
+fn cake_is_fair_among_hosts_before_flows() {
     let mut line = Discipline::new(&Kind::Cake(cake(0)));
     let now = Instant::from_secs(1);
     let mut got = [0_u64; 2];
@@ -432,7 +432,7 @@ fn cake_shares_among_hosts_before_it_shares_among_flows() {
 }
 
 #[test]
-fn cake_keeps_its_rate_as_the_line_counts() {
+fn cake_shapes_by_the_lines_overhead() {
     for (line, on_line) in [
         (Line::default(), 1_000),
         // 1,000 bytes without 14 bytes of Ethernet, with 44 bytes of the line, in cells of 53 bytes with 48
@@ -460,7 +460,7 @@ fn cake_keeps_its_rate_as_the_line_counts() {
 }
 
 #[test]
-fn a_needless_acknowledgement_goes_where_that_is_wanted() {
+fn the_ack_filter_drops_redundant_acknowledgements() {
     let kind = Kind::Cake(Cake {
         ack_filter: 2,
         ..cake(0)

@@ -143,13 +143,13 @@ fn manual(q02: u64, q03: (u64, u8), q04: (u64, u8), q05: (u64, u64, u8)) -> Vec<
 }
 
 #[test]
-fn guarantees_come_first() {
+fn guaranteed_rates_come_before_excess() {
     let rates = manual(4 * M, (6 * M, 1), (2 * M, 3), (2 * M, 10 * M, 5));
     close(&rates, &[6 * M, 2 * M, 2 * M]);
 }
 
 #[test]
-fn what_is_left_goes_by_priority() {
+fn excess_rate_is_shared_by_priority() {
     let rates = manual(4 * M, (2 * M, 3), (2 * M, 1), (2 * M, 10 * M, 5));
     close(&rates, &[2 * M, 6 * M, 2 * M]);
 }
@@ -161,7 +161,7 @@ fn the_guarantee_of_an_inner_queue_comes_before_priority() {
 }
 
 #[test]
-fn guarantees_that_exceed_the_line_share_it_as_they_are() {
+fn guarantees_above_the_line_rate_share_it_proportionally() {
     // The manual shows the proportions that remain on a 10 Mbit/s line after the tree.
     let rates = manual(4 * M, (6 * M, 1), (2 * M, 3), (12 * M, 15 * M, 5));
     let sum: u64 = rates.iter().sum();
@@ -261,7 +261,7 @@ fn a_queue_that_is_removed_loses_nothing() {
 }
 
 #[test]
-fn what_comes_at_once_is_sent_in_time_though_nothing_comes_behind_it() {
+fn a_burst_is_sent_in_time_without_further_arrivals() {
     let root = node(1, None, limits(0, 10 * M, 8));
     let leaf = node(2, Some(&root), limits(0, 10 * M, 8));
     let mut schedule = Schedule::default();
@@ -327,7 +327,7 @@ proptest! {
 
     /// The leaves of one parent get the rates of the fluid model.
     #[test]
-    fn a_tree_does_what_the_fluid_model_does(
+    fn a_queue_tree_matches_the_fluid_model(
         leaves in proptest::collection::vec((0_u64..4, 2_u64..20, 1_u8..=3, 1_u64..25), 1..6),
     ) {
         let guaranteed: u64 = leaves.iter().map(|leaf| leaf.0).sum();

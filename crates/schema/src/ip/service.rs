@@ -124,7 +124,7 @@ fn missing(item: &Item) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn an_open_service_that_is_not_there_is_marked() {
+    fn an_enabled_service_without_implementation_is_marked() {
         let mut store = crate::store();
         let marked = |store: &menu::Store, name: &str| {
             let mut items = store.items(super::MENU.path);

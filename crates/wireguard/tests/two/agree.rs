@@ -85,7 +85,7 @@ fn both() -> [End; 2] {
 }
 
 #[test]
-fn a_packet_that_waits_begins_a_session_and_is_answered_by_it() {
+fn a_queued_packet_starts_a_handshake_and_is_sent_after_it() {
     let mut world = World::new(both(), CLEAN, 1);
     world.ends[0].send(b"ping", world.now);
     world.step();
@@ -98,7 +98,7 @@ fn a_packet_that_waits_begins_a_session_and_is_answered_by_it() {
 }
 
 #[test]
-fn both_may_begin_at_once() {
+fn both_ends_may_initiate_at_once() {
     let mut world = World::new(both(), CLEAN, 1);
     for round in 1..=100 {
         for end in &mut world.ends {
@@ -112,7 +112,7 @@ fn both_may_begin_at_once() {
 }
 
 #[test]
-fn a_peer_without_an_endpoint_waits_until_it_is_heard() {
+fn a_peer_without_endpoint_waits_for_the_other_end() {
     let nowhere = wireguard::Peer {
         endpoint: None,
         ..peer(1)

@@ -63,7 +63,7 @@ fn carry(end: &mut End, tunnel: &mut Tunn) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn both_begin_and_both_send() {
+fn simultaneous_initiations_and_data_succeed() {
     assert_eq!(private(2).public().to_string(), {
         let public = PublicKey::from(&StaticSecret::from([2; 32]));
         wireguard::Public::from_base64(&base64(public.as_bytes()))
@@ -101,7 +101,7 @@ fn both_begin_and_both_send() {
 }
 
 #[test]
-fn another_shared_key_never_meets() {
+fn different_preshared_keys_never_connect() {
     let mut tunnel = tunnel(None);
     let mut end = end(true);
     end.handle(Event::Wanted(PEER), START);

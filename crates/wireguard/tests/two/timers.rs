@@ -46,7 +46,7 @@ fn exchange(one: &mut End, other: &mut End, now: Instant) {
 }
 
 #[test]
-fn a_handshake_is_tried_for_ninety_seconds() {
+fn a_handshake_is_retried_for_ninety_seconds() {
     let mut end = End::new(1, peer(2), START);
     end.send(b"ping", START);
     let sent = sends(&mut end, 0, 200);
@@ -63,13 +63,13 @@ fn a_handshake_is_tried_for_ninety_seconds() {
 }
 
 #[test]
-fn who_only_receives_answers_after_ten_seconds() {
+fn a_receiver_sends_a_keepalive_after_ten_seconds() {
     let [_, mut other] = met(peer(2), peer(1));
     assert_eq!(sends(&mut other, 0, 100), [(10, 4)]);
 }
 
 #[test]
-fn who_sends_and_hears_nothing_begins_anew_after_fifteen_seconds() {
+fn a_sender_without_reply_rekeys_after_fifteen_seconds() {
     let [mut one, _] = met(peer(2), peer(1));
     // The peer has not answered the first message.
     let sent = sends(&mut one, 0, 19);
@@ -77,7 +77,7 @@ fn who_sends_and_hears_nothing_begins_anew_after_fifteen_seconds() {
 }
 
 #[test]
-fn who_began_begins_anew_after_two_minutes_if_it_sends() {
+fn the_initiator_rekeys_after_two_minutes_when_sending() {
     let [mut one, mut other] = met(peer(2), peer(1));
     other.send(b"pong", secs(1));
     exchange(&mut other, &mut one, secs(1));
@@ -90,7 +90,7 @@ fn who_began_begins_anew_after_two_minutes_if_it_sends() {
 }
 
 #[test]
-fn who_was_asked_does_not_begin_anew() {
+fn the_responder_does_not_rekey() {
     let [mut one, mut other] = met(peer(2), peer(1));
     for at in (0..120).step_by(5) {
         one.send(b"ping", secs(at));
@@ -106,7 +106,7 @@ fn who_was_asked_does_not_begin_anew() {
 }
 
 #[test]
-fn who_began_and_receives_begins_anew_before_the_end() {
+fn the_initiator_rekeys_before_the_end_when_receiving() {
     let [mut one, mut other] = met(peer(2), peer(1));
     other.send(b"pong", secs(1));
     exchange(&mut other, &mut one, secs(1));
@@ -122,7 +122,7 @@ fn who_began_and_receives_begins_anew_before_the_end() {
 }
 
 #[test]
-fn keys_are_forgotten_after_three_minutes() {
+fn keys_are_erased_after_three_minutes() {
     let [mut one, _] = met(peer(2), peer(1));
     sends(&mut one, 0, 179);
     assert!(one.is_ready());
@@ -131,7 +131,7 @@ fn keys_are_forgotten_after_three_minutes() {
 }
 
 #[test]
-fn a_peer_is_told_again_and_again_that_this_end_is_there() {
+fn persistent_keepalives_are_sent_periodically() {
     let told = Peer {
         keepalive: Some(Duration::from_secs(25)),
         ..peer(2)
@@ -159,7 +159,7 @@ fn a_peer_is_told_again_and_again_that_this_end_is_there() {
 }
 
 #[test]
-fn a_responder_does_not_begin() {
+fn a_responder_never_initiates() {
     let silent = Peer {
         responder: true,
         keepalive: Some(Duration::from_secs(25)),
@@ -171,7 +171,7 @@ fn a_responder_does_not_begin() {
 }
 
 #[test]
-fn a_flood_is_asked_for_cookies_and_who_has_one_gets_through() {
+fn under_load_only_senders_with_a_cookie_are_answered() {
     let mut busy = End::new(2, peer(1), START);
     let mut garbage = vec![0; 148];
     garbage[0] = 1;
