@@ -60,7 +60,7 @@ MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 \
     region:: zeroed:: every_level_compares pool:: vector:: fragment:: segment::
 # Each seed makes atomic loads return different old values that their ordering permits.
 MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-many-seeds=0..16' \
-    cargo +nightly miri test --locked -p dataplane --lib -- nobody_holds_what_comes_back
+    cargo +nightly miri test --locked -p dataplane --lib -- no_reader_holds_a_reused_item
 
 # Uses the build of `make test`, since a release build checks neither assertions nor overflows. The permitted number of
 # rejected cases grows with the number of cases.

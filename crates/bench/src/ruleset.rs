@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_says_in_both_languages_what_it_matches() {
+    fn every_rule_has_equivalent_routeros_and_nftables_forms() {
         let rules = Ruleset::new(Family::Ipv4);
         let (ours, theirs) = (rules.routeros(), rules.nftables());
 

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_change_is_measured_and_taken_back() {
+    fn every_kind_of_change_is_measured_and_undone() {
         let options = Options {
             routes: vec![1, 1_000],
             ..Options::default()

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_made_up_table_is_the_same_again_and_has_the_mix() {
+    fn a_generated_table_is_reproducible_and_has_the_prefix_mix() {
         let networks4 = networks::<u32>(20_000, 7);
         let networks6 = networks::<u128>(20_000, 7);
         let share = |len, lens: Vec<u8>| lens.iter().filter(|l| **l == len).count() / 200;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn destinations_lie_in_the_networks() {
+    fn destinations_are_in_the_networks_of_the_table() {
         let networks = networks::<u128>(3, 1);
 
         let all = destinations(&networks, 100, 2);

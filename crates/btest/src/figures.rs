@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_that_took_longer_counts_as_such() {
+    fn a_longer_second_is_weighted_by_its_length() {
         let mut meter = Meter::default();
         meter.push(1000, Duration::from_millis(2000));
         assert_eq!(meter.rates().current_bps, 4000);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_count_up_is_data() {
+    fn messages_out_of_sequence_are_data() {
         let bytes = [message(1), message(1), message(20), message(2)].map(|m| m.to_bytes());
         let (messages, data) = found(bytes.as_flattened(), 1000);
         assert_eq!(messages, [message(1), message(2)]);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_on_behind_the_last_one_and_begin_anew_after_a_jump() {
+    fn numbering_continues_and_restarts_after_a_jump() {
         let wrapped = [u32::MAX - 1, u32::MAX, 1].map(|number| (1, number));
         assert_eq!(losses(wrapped).lost(), 1);
         let jumped = [1, 3, 0x8000_0000, 0x8000_0001].map(|number| (1, number));

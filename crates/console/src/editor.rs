@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_cut_and_come_back() {
+    fn killed_words_can_be_yanked() {
         let mut editor = typed(&chars("ip address add"));
 
         editor.key(Key::Ctrl('w'));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn help_is_asked_for_outside_quotes_only() {
+    fn a_question_mark_shows_help_outside_quotes_only() {
         let mut editor = typed(&chars("comment=\"who"));
         assert_eq!(editor.key(Key::Char('?')), EditAction::Changed);
         editor.key(Key::Char('"'));

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_searchable() {
+    fn the_history_is_bounded_and_searchable() {
         let mut history = History::new((0..2_000).map(|n| format!("line {n}")));
         history.push(String::from("  "));
 

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_become_keys_wherever_they_are_cut() {
+    fn split_escape_sequences_become_keys() {
         let all = b"a\x1b[A\x1bOB\x1b[3~\x1b[1;5C\x1b[15~\x1bOP\xc3\xa9\x7f\x18\t\r";
         let whole = keys(all);
         let mut decoder = Decoder::default();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn ctrl_c_leads_out_of_any_sequence() {
+    fn ctrl_c_ends_any_escape_sequence() {
         let open = [
             "\x1b", "\x1b[", "\x1b[1;", "\x1bO", "\x1b]", "\x1bP", "\x1bPq", "\x1b_", "\x1b^",
         ];
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn escape_is_a_key_where_nothing_follows() {
+    fn a_lone_escape_is_a_key() {
         let (mut decoder, mut out) = (Decoder::default(), Vec::new());
         decoder.decode(b"\x1b", &mut out);
         assert!(out.is_empty() && decoder.may_be_escape());
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_gives_keys_or_nothing() {
+    fn random_input_gives_keys_or_nothing() {
         let mut rng = 1u64;
         let bytes: Vec<u8> = (0..100_000)
             .map(|_| {

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_shown_without_asking() {
+    fn output_that_fits_is_shown_without_a_prompt() {
         let (flow, wire) = shown(9, b"");
 
         assert!(flow.is_continue());
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_lines_and_the_rest() {
+    fn pager_keys_show_a_page_a_line_or_the_rest() {
         let (flow, wire) = shown(100, b"\rx d");
         let text = wire.text();
 
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn quitting_shows_no_more_and_stops_the_command() {
+    fn quitting_the_pager_stops_the_command() {
         for keys in [&b"q"[..], b"\x03", b""] {
             let (flow, wire) = shown(100, keys);
 
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_behind_the_answer_stays_typed() {
+    fn input_after_the_answer_is_kept() {
         for answer in [&b"q"[..], b"\x03", b"xd", b"\x1b[6~q"] {
             let (_, wire) = shown(100, &[answer, b"rest"].concat());
 
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_that_was_begun_before_the_page_ends_there() {
+    fn an_escape_sequence_begun_before_the_prompt_ends_there() {
         let (mut wire, mut decoder) = (RecordingWire::new(b"[6~q"), Decoder::default());
         decoder.decode(b"\x1b", &mut Vec::new());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_stop_at_pages_does_not_ask() {
+    fn unpaged_output_shows_no_prompt() {
         let (mut wire, mut decoder) = (RecordingWire::new(b"rest"), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
 
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_painted_again_stands_where_it_stood() {
+    fn redrawn_output_replaces_the_previous_one() {
         let (mut wire, mut decoder) = (RecordingWire::new(b""), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
 

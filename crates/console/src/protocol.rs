@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_too_long_is_refused_and_nothing_of_it_is_sent() {
+    fn a_too_long_command_is_refused_before_sending() {
         let mut stream = Vec::new();
         let command = Message::Exec {
             command: ":put 1;".repeat(MESSAGE_BYTES / 7 + 1),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_an_error() {
+    fn malformed_messages_are_errors() {
         for bytes in [
             &b"z\0\0\0\0"[..],
             b"i\xff\xff\xff\xff",

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_drawn_only_where_wanted() {
+    fn colours_are_drawn_only_if_enabled() {
         let spans = [Span {
             range: 0..2,
             colour: Colour::Menu,

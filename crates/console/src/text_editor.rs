@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_change_the_text_where_the_cursor_stands() {
+    fn keys_edit_the_text_at_the_cursor() {
         use Key::{Backspace, Char, Ctrl, Delete, Down, End, Enter, Left, Tab, Up};
         let mut editor = editor(":put 1\n:put 2");
 
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_screen_follows_the_cursor_and_tells_the_keys() {
+    fn the_screen_follows_the_cursor_and_shows_the_keys() {
         let mut editor = editor(&"a line that is longer than the screen\n".repeat(9));
 
         let first = editor.draw();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_an_end() {
+    fn a_text_is_bounded() {
         let mut editor = editor(&"x".repeat(TEXT_BYTES));
 
         assert_eq!(editor.key(Key::Char('y')), EditStep::Goes);

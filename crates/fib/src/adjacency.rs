@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_words_are_read_back() {
         let table = AdjacencyTable::new();
         let mut adjacency = Adjacency {
             kind: Kind::Forward,
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_stays_until_its_line_is_given_back() {
+    fn a_gateway_stays_until_its_entry_is_released() {
         let (table, id) = (AdjacencyTable::new(), NextHopId(5));
         let gateway = Some(Ipv4Addr::new(192, 0, 2, 1));
         assert_eq!(table.gateway(id), None);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_has_room_for_all_bits_of_its_members() {
+    fn a_group_stores_all_bits_of_its_members() {
         let ids: Vec<_> = (0..GROUP_MEMBERS as u32)
             .map(|at| NextHopId(NEXT_HOPS as u32 - 1 - at * 0xedcb))
             .collect();

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_put_into_an_entry_comes_out() {
+    fn an_entry_round_trips() {
         let id = NextHopId(NEXT_HOPS as u32 - 1);
         let leaf = Entry::leaf(id, 128);
         let split = Split {

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_change_that_shortcuts_rest_on_forgets_them() {
+    fn only_relevant_changes_invalidate_shortcuts() {
         let mut writer = FibWriter::new();
         let host = |first| Dependency::Network {
             first,
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_made_when_first_written_and_do_not_mix() {
+    fn tables_are_created_on_first_write_and_are_separate() {
         let mut writer = FibWriter::new();
         let fib = Arc::clone(writer.fib());
         assert!(fib.table(7).is_none());
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_next_hop_comes_back_with_another_generation_after_the_workers_passed() {
+    fn a_next_hop_is_reused_with_a_new_generation_after_the_grace_period() {
         let mut writer = FibWriter::new();
         let fib = Arc::clone(writer.fib());
         let mut reader = fib.grace.reader().expect("a free slot");

@@ -204,7 +204,7 @@ mod tests {
     use std::sync::Barrier;
 
     #[test]
-    fn what_was_taken_out_comes_back_only_when_every_reader_awake_has_passed() {
+    fn a_retired_item_is_reused_only_after_all_active_readers_passed() {
         let grace = Arc::new(Grace::default());
         let mut one = grace.reader().expect("a free slot");
         let mut two = grace.reader().expect("a free slot");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleeper_or_a_leaver_holds_nobody_up() {
+    fn sleeping_and_departed_readers_do_not_delay_reuse() {
         let grace = Arc::new(Grace::default());
         let mut sleeper = grace.reader().expect("a free slot");
         let mut leaver = grace.reader().expect("a free slot");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_out_after_everybody_slept_waits_for_who_woke_up() {
+    fn items_retired_while_all_slept_wait_for_woken_readers() {
         let grace = Arc::new(Grace::default());
         let mut reader = grace.reader().expect("a free slot");
         let mut limbo = Limbo::new(Arc::clone(&grace));
@@ -259,7 +259,7 @@ mod tests {
     /// Two objects take turns in a slot. A reused object was removed before, and each reader publishes which
     /// of them it holds. Miri lets loads return values as old as the orderings allow.
     #[test]
-    fn nobody_holds_what_comes_back() {
+    fn no_reader_holds_a_reused_item() {
         let rounds = if cfg!(miri) { 30 } else { 20_000 };
         let grace = Arc::new(Grace::default());
         let place = AtomicU64::new(1);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_are_bounded_and_their_places_are_used_again() {
+    fn readers_are_bounded_and_their_slots_reused() {
         let grace = Arc::new(Grace::default());
         let mut readers: Vec<_> = (0..READERS).filter_map(|_| grace.reader()).collect();
 

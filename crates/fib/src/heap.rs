@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_retired_block_is_used_again_only_after_the_reader_passed() {
+    fn a_retired_block_is_reused_only_after_the_grace_period() {
         let grace = Arc::new(Grace::default());
         let mut reader = grace.reader().expect("a free place");
         let memory = Arc::new(Memory::new(1 << 20, Pages::Small).expect("1 MB of address space"));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn preparing_memory_changes_nothing_that_is_used() {
+    fn preallocation_changes_no_used_memory() {
         let memory = Arc::new(Memory::new(8 << 20, Pages::Small).expect("8 MB of address space"));
         let mut heap = Heap::new(memory, 4, Arc::new(Grace::default()));
         let first = heap.allocate(64).unit;

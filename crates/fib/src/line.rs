@@ -247,7 +247,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_format_finds_the_range_that_a_key_lies_in(
+        fn every_format_finds_the_range_of_a_key(
             family6: bool,
             which in 0..8_usize,
             at in 0..4_u32,

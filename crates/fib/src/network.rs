@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_behind_the_prefix_do_not_count() {
+    fn bits_after_the_prefix_are_ignored() {
         let network = Network::new(0xc0a8_58ff_u32, 24);
 
         assert_eq!(network, Network::new(0xc0a8_5801, 24));
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_filled_up_with_zeros() {
+    fn a_key_window_is_padded_with_zeros() {
         assert_eq!(0x0102_0304_u32.window(24), 0x0400_0000);
         assert_eq!(0x0102_0304_u32.window(32), 0);
         assert_eq!((0xabcd_u128).window(112), 0xabcd_0000);

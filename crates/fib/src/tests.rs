@@ -302,14 +302,14 @@ fn own_next_hops<A: Edges>(networks: impl Iterator<Item = Network<A>>) {
 }
 
 #[test]
-fn many_ipv4_addresses_in_a_row_have_next_hops_of_their_own() {
+fn consecutive_ipv4_addresses_have_separate_next_hops() {
     let pool = (0..4_000).map(|host| Network::new(0x0a40_0000_u32 | host, 32));
     let links = (0..600).map(|link| Network::new(0x6440_0000_u32 | link << 8, 24));
     own_next_hops(pool.chain(links));
 }
 
 #[test]
-fn many_ipv6_networks_in_a_row_have_next_hops_of_their_own() {
+fn consecutive_ipv6_networks_have_separate_next_hops() {
     let prefix = 0x2001_0db8_u128 << 96;
     let links = (0..3_000).map(|link| Network::new(prefix | link << 64, 64));
     let delegated = (0..600).map(|site| Network::new(prefix | 1 << 95 | site << 72, 56));

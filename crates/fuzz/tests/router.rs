@@ -340,7 +340,7 @@ fn no_seed_no_truncation_and_no_mutation_panics() {
 }
 
 #[test]
-fn each_reader_is_what_the_fuzz_target_of_its_name_calls() {
+fn each_parser_is_called_by_the_fuzz_target_of_its_name() {
     let folder = folder("../fuzz_targets");
     for (name, _) in TARGETS {
         let text = fs::read_to_string(folder.join(format!("{name}.rs")));

@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_jump_leads_behind_what_it_leaves_out() {
+    fn a_jump_skips_the_following_instructions() {
         let mut program = Assembler::default();
         let end = program.label();
 

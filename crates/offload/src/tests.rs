@@ -77,7 +77,7 @@ fn connection(port: u16) -> Shortcut {
 }
 
 #[test]
-fn a_change_concerns_only_what_rests_on_it() {
+fn a_change_affects_only_dependent_entries() {
     let table = table();
     let mut port = table.installer(0, 7);
     port.begin_at(1);
@@ -134,7 +134,7 @@ fn begin(table: &Arc<Table<Plain>>) -> Installer<Plain> {
 }
 
 #[test]
-fn a_port_installs_while_control_is_at_the_lanes() {
+fn a_port_installs_entries_while_control_reads_the_lanes() {
     let table = table();
     let mut port = begin(&table);
 
@@ -160,7 +160,7 @@ fn a_port_installs_while_control_is_at_the_lanes() {
 }
 
 #[test]
-fn a_port_has_so_many_lanes_and_uses_those_again_that_are_over_and_told() {
+fn a_port_reuses_finished_lanes_after_their_report() {
     let table = table();
     let mut port = begin(&table);
     let mut lanes = std::collections::HashSet::new();
@@ -192,7 +192,7 @@ fn a_port_has_so_many_lanes_and_uses_those_again_that_are_over_and_told() {
 }
 
 #[test]
-fn lanes_of_ports_that_have_gone_are_told_and_come_back() {
+fn lanes_of_removed_ports_are_reported_and_reused() {
     let table = table();
     let all = LANES;
     for round in 0..3 {
@@ -217,7 +217,7 @@ fn lanes_of_ports_that_have_gone_are_told_and_come_back() {
 }
 
 #[test]
-fn what_a_connection_counts_waits_for_its_worker() {
+fn counters_of_a_connection_wait_for_its_worker() {
     let table = table();
     let mut port = begin(&table);
     assert!(!port.gathers());

@@ -40,7 +40,7 @@ fn status(second: u32, bytes: u32) -> Status {
 }
 
 #[test]
-fn who_receives_by_tcp_tells_each_line_what_arrived_on_it() {
+fn a_tcp_receiver_reports_received_bytes_per_connection() {
     let mut data = data(End::Server, Protocol::Tcp, Direction::Transmit);
     data.add(7);
     data.receive(0, &[0; 1000]).expect("data");
@@ -56,7 +56,7 @@ fn who_receives_by_tcp_tells_each_line_what_arrived_on_it() {
 }
 
 #[test]
-fn who_only_sends_by_tcp_tells_nothing_and_hears_of_all_lines() {
+fn a_tcp_sender_reports_nothing_and_gets_reports_of_all_connections() {
     let mut data = data(End::Client, Protocol::Tcp, Direction::Transmit);
     data.add(7);
     assert_eq!(ticked(&mut data, at(1000)), []);
@@ -79,7 +79,7 @@ fn who_only_sends_by_tcp_tells_nothing_and_hears_of_all_lines() {
 }
 
 #[test]
-fn both_ends_of_a_udp_test_tell_whoever_sends() {
+fn both_ends_of_a_udp_test_send_reports() {
     for direction in [Direction::Transmit, Direction::Receive, Direction::Both] {
         for end in [End::Client, End::Server] {
             let mut data = data(end, Protocol::Udp, direction);
@@ -102,7 +102,7 @@ fn the_control_connection_of_a_udp_test_has_messages_only() {
 }
 
 #[test]
-fn an_empty_datagram_is_no_data_and_tells_a_port() {
+fn an_empty_datagram_reveals_a_port_without_data() {
     let mut data = data(End::Server, Protocol::Udp, Direction::Receive);
     data.receive_datagram(9, &[]);
     assert_eq!(data.losses().ports().collect::<Vec<_>>(), [9]);
@@ -110,7 +110,7 @@ fn an_empty_datagram_is_no_data_and_tells_a_port() {
 }
 
 #[test]
-fn a_line_that_is_no_more_carries_nothing() {
+fn a_closed_connection_carries_nothing() {
     let mut data = data(End::Server, Protocol::Tcp, Direction::Both);
     data.add(7);
     data.remove(7);

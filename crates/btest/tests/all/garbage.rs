@@ -202,7 +202,7 @@ fn connections_without_a_test_are_bounded() {
 }
 
 #[test]
-fn what_a_proof_is_of_is_not_taken_in_another_order() {
+fn a_proof_with_reordered_inputs_is_refused() {
     let mut world = world::World::new(
         world::test(Protocol::Tcp, Direction::Both, 1),
         Authentication::EcSrp5,

@@ -150,7 +150,7 @@ fn a_test_ends_after_its_time() {
 }
 
 #[test]
-fn wrong_passwords_and_unknown_users_fail_in_the_same_words() {
+fn wrong_passwords_and_unknown_users_give_the_same_error() {
     for authentication in [Authentication::Md5, Authentication::EcSrp5] {
         for user in ["admin", "nobody"] {
             let mut test = test(Protocol::Tcp, Direction::Receive, 1);
@@ -168,7 +168,7 @@ fn wrong_passwords_and_unknown_users_fail_in_the_same_words() {
 }
 
 #[test]
-fn a_server_that_hangs_up_on_a_proof_has_refused_it() {
+fn a_closed_connection_after_the_proof_is_a_refusal() {
     let test = test(Protocol::Tcp, Direction::Receive, 1);
     let mut out = Vec::new();
     let mut client = client::Client::new(test, [1; 32]);
@@ -286,7 +286,7 @@ fn a_server_without_a_port_ends_the_test() {
 }
 
 #[test]
-fn connections_that_do_not_join_are_not_waited_for_for_ever() {
+fn connections_that_never_join_time_out() {
     let test = test(Protocol::Tcp, Direction::Both, 4);
     let mut world = World::new(test, Authentication::None, 13);
     world.start();

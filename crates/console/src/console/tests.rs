@@ -106,7 +106,7 @@ fn a_line_is_run_and_the_prompt_comes_back() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_refused_and_not_cut() {
+fn a_too_long_line_is_refused_and_not_truncated() {
     let mut console = console();
     let line = "x".repeat(LINE_BYTES + 1);
 
@@ -120,7 +120,7 @@ fn a_line_that_is_too_long_is_refused_and_not_cut() {
 }
 
 #[test]
-fn what_is_typed_behind_the_answer_to_a_page_is_the_next_line() {
+fn input_after_a_page_prompt_is_the_next_line() {
     for answer in ["q", "\x03", "xd", "\x1b[6~ q"] {
         let (_, out) = typed(&mut console(), &format!("long\r{answer}next\r"));
 
@@ -130,7 +130,7 @@ fn what_is_typed_behind_the_answer_to_a_page_is_the_next_line() {
 }
 
 #[test]
-fn what_is_typed_behind_the_answer_to_a_page_of_help_stays() {
+fn input_after_a_help_page_is_kept() {
     let mut console = console();
     console.settings.rows = 3;
 
@@ -141,7 +141,7 @@ fn what_is_typed_behind_the_answer_to_a_page_of_help_stays() {
 }
 
 #[test]
-fn a_block_is_drawn_once_whatever_its_last_key() {
+fn keys_read_together_are_drawn_once() {
     let mut console = console();
 
     let (_, out) = typed(&mut console, "zzz\x1b[B\t");
@@ -150,7 +150,7 @@ fn a_block_is_drawn_once_whatever_its_last_key() {
 }
 
 #[test]
-fn an_open_bracket_asks_for_more() {
+fn an_open_bracket_continues_on_the_next_line() {
     let mut console = console();
 
     let (_, first) = typed(&mut console, "{ one\r");
@@ -173,7 +173,7 @@ fn tab_completes_as_far_as_it_can_and_lists_the_rest() {
 }
 
 #[test]
-fn a_question_mark_describes() {
+fn a_question_mark_shows_help() {
     let (_, out) = typed(&mut console(), "p?");
 
     assert!(out.contains("print -- about print\r\n"), "{out:?}");
@@ -182,7 +182,7 @@ fn a_question_mark_describes() {
 }
 
 #[test]
-fn ctrl_c_gives_the_line_up_and_ctrl_d_leaves() {
+fn ctrl_c_discards_the_line_and_ctrl_d_logs_out() {
     let mut console = console();
 
     typed(&mut console, "{ abc\r def\x03");
@@ -191,7 +191,7 @@ fn ctrl_c_gives_the_line_up_and_ctrl_d_leaves() {
 }
 
 #[test]
-fn a_dangerous_line_runs_when_the_answer_is_yes() {
+fn a_dangerous_command_runs_after_confirmation() {
     let mut console = console();
 
     let (_, asked) = typed(&mut console, "reset\r");
@@ -203,7 +203,7 @@ fn a_dangerous_line_runs_when_the_answer_is_yes() {
 }
 
 #[test]
-fn the_key_for_safe_mode_asks_when_somebody_is_in_it() {
+fn ctrl_x_asks_if_another_user_is_in_safe_mode() {
     let mut console = console();
     typed(&mut console, "abc");
 
@@ -220,7 +220,7 @@ fn the_key_for_safe_mode_asks_when_somebody_is_in_it() {
 }
 
 #[test]
-fn what_others_did_is_told_at_the_next_key() {
+fn changes_of_others_are_shown_at_the_next_key() {
     let mut console = console();
     console.shell.told = false;
 
@@ -232,7 +232,7 @@ fn what_others_did_is_told_at_the_next_key() {
 }
 
 #[test]
-fn the_history_is_walked_and_searched() {
+fn the_history_can_be_browsed_and_searched() {
     let mut console = console();
     typed(&mut console, "first\rsecond\r");
 
@@ -281,7 +281,7 @@ fn a_dumb_terminal_sees_no_sequence() {
 }
 
 #[test]
-fn what_only_describes_a_value_is_not_put_into_the_line() {
+fn value_descriptions_are_not_inserted_into_the_line() {
     let (_, out) = typed(&mut console(), "pri\t?\r");
 
     assert!(out.contains("print -- about print"), "{out:?}");
@@ -289,7 +289,7 @@ fn what_only_describes_a_value_is_not_put_into_the_line() {
 }
 
 #[test]
-fn a_pasted_script_is_text_where_nothing_can_be_completed() {
+fn a_pasted_script_with_tabs_is_plain_text() {
     let (_, out) = typed(&mut console(), "#\tadd\t?\r{\r\t\tadd\r}\r");
 
     assert!(out.contains("<# add ?>\r\n"), "{out:?}");
@@ -298,7 +298,7 @@ fn a_pasted_script_is_text_where_nothing_can_be_completed() {
 }
 
 #[test]
-fn the_log_is_heard_between_lines_where_a_human_reads() {
+fn log_messages_appear_between_lines_of_interactive_sessions() {
     let heard = |colours| {
         let mut console = console();
         console.settings.colours = colours;

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_edited_and_what_is_typed_behind_it_stays_typed() {
+    fn input_after_an_edited_line_is_kept() {
         let (line, wire) = asked(b"\x7fwhy?\rnext", "no!", false);
 
         assert_eq!(line.as_deref(), Some("nowhy?"));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_not_on_the_screen() {
+    fn hidden_input_is_not_displayed() {
         let (line, wire) = asked(b"secret\r", "", true);
 
         assert_eq!(line.as_deref(), Some("secret"));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_edited_on_a_screen_of_its_own() {
+    fn a_text_is_edited_full_screen() {
         for (keys, saved) in [(&b"x\x0frest"[..], Some("xab")), (b"x\x03rest", None)] {
             let (mut wire, mut decoder) = (RecordingWire::new(keys), Decoder::default());
             let mut page = Page::new(&mut wire, &mut decoder, 80, Some(24));
@@ -177,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_answers_when_the_terminal_goes_or_its_user_has_had_enough() {
+    fn a_question_ends_when_the_terminal_closes_or_ctrl_c_is_pressed() {
         for keys in [&b"half"[..], b"half\x03", b"\x04"] {
             assert_eq!(asked(keys, "", false).0, None, "{keys:?}");
         }
     }
 
     #[test]
-    fn keys_are_taken_one_by_one_and_escape_is_one() {
+    fn keys_are_read_singly_including_escape() {
         let (mut wire, mut decoder) = (RecordingWire::new(b"a\x1b[D\x1b"), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(24));
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_written_over_and_colours_end_with_the_page() {
+    fn overwritten_lines_are_cleared_and_colours_end_with_the_page() {
         let (mut wire, mut decoder) = (RecordingWire::new(b""), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(24)).coloured(true);
 

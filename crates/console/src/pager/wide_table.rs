@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_fit_are_shown_and_keys_reach_the_others() {
+    fn a_wide_table_shows_fitting_columns_and_keys_scroll() {
         let text = table(2, b"\x1b[C\x1b[Dq");
 
         let pages: Vec<_> = text.split("-- [").collect();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_next_page_has_the_headings_again() {
+    fn each_page_repeats_the_headings() {
         let text = table(6, b" q");
 
         let pages: Vec<_> = text.split("-- [").collect();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_stand_below_what_is_drawn_over() {
+    fn the_key_help_is_below_a_redrawn_table() {
         let (mut wire, mut decoder) = (RecordingWire::new(b""), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
 

@@ -150,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 300 }))]
 
     #[test]
-    fn hosts_are_what_a_map_of_them_says(
+    fn the_host_table_matches_a_map(
         seed in any::<u64>(),
         max in prop_oneof![Just(20_u32), Just(1000)],
         changes in prop::collection::vec(changes(), 1..600),
@@ -172,7 +172,7 @@ proptest! {
 }
 
 #[test]
-fn lines_that_are_full_lead_to_others_until_all_are() {
+fn full_cache_lines_overflow_into_others() {
     let table = BridgeHosts::new(64, 1).expect("memory");
     let key = |mac| HostKey {
         bridge: BRIDGES[0],
@@ -195,7 +195,7 @@ fn lines_that_are_full_lead_to_others_until_all_are() {
 }
 
 #[test]
-fn workers_that_learn_the_same_hosts_at_once_make_none_twice() {
+fn concurrent_learning_creates_no_duplicates() {
     let (hosts, workers) = if cfg!(miri) { (20, 2) } else { (2_000, 4) };
     let table = BridgeHosts::new(4_096, 3).expect("memory");
     let key = |mac| HostKey {
@@ -226,7 +226,7 @@ fn workers_that_learn_the_same_hosts_at_once_make_none_twice() {
 }
 
 #[test]
-fn a_bridge_learns_no_more_than_it_may_and_others_have_their_room() {
+fn a_bridge_is_limited_to_its_share_of_hosts() {
     let table = BridgeHosts::new(4_096, 3).expect("memory");
     let learn = |bridge, mac| {
         let key = HostKey {

@@ -25,7 +25,7 @@ fn found(heap: &Heap, directory: &Directory, address: u128) -> Option<NextHopId>
 }
 
 #[test]
-fn hosts_that_come_and_go_are_found_while_they_are_there() {
+fn hosts_are_found_as_long_as_they_are_learned() {
     let mut heap = heap();
     let mut directory = Directory::new(&mut heap, Entry::leaf(NextHopId(9), 64));
     let mut model = BTreeMap::new();

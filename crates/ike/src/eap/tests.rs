@@ -224,7 +224,7 @@ fn both_sides_derive_one_key_if_each_trusts_the_other() {
 }
 
 #[test]
-fn no_message_out_of_turn_is_a_success_and_no_garbage_ends_badly() {
+fn unexpected_and_random_eap_messages_are_harmless() {
     let known = authority();
     let server = pair(&known, "server");
     let fresh = || client(pair(&known, "client"), &server);

@@ -126,7 +126,7 @@ fn every_truncation_is_refused() {
 }
 
 #[test]
-fn broken_messages_do_no_harm() {
+fn malformed_messages_are_harmless() {
     let mut rng = Rng::seeded(11);
     for round in 0..20_000_u64 {
         let version = if round % 2 == 0 {

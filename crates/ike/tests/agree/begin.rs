@@ -19,7 +19,7 @@ fn both_begin(seed: u64, exchange: Exchange) -> World {
 }
 
 #[test]
-fn two_that_begin_at_once_end_with_one_ike_sa_and_one_pair() {
+fn simultaneous_initiations_end_with_one_ike_sa_and_one_pair() {
     for (exchange, seed) in BOTH
         .into_iter()
         .flat_map(|of| (0..20).map(move |seed| (of, seed)))
@@ -194,7 +194,7 @@ fn a_responder_moves_pairs_when_the_peer_is_reached_at_its_new_address() {
 }
 
 #[test]
-fn ikev1_begins_anew_from_another_own_address_at_once() {
+fn ikev1_restarts_at_once_from_a_new_local_address() {
     for seed in 0..10 {
         let (mut world, mut own) = one_may_move(Exchange::Main, seed);
         own.local = Some(address("192.0.2.9"));

@@ -87,7 +87,7 @@ fn rekeying_leaves_no_moment_without_an_sa() {
 }
 
 #[test]
-fn phase_1_is_made_anew_and_keeps_the_pairs() {
+fn phase_1_is_renewed_and_keeps_the_pairs() {
     let mut world = World::new(5);
     for (side, own, other) in [
         (0, "192.0.2.1", "198.51.100.2"),
@@ -180,7 +180,7 @@ fn aggressive_mode_finds_the_secret_by_identity() {
 }
 
 #[test]
-fn another_secret_gives_nothing() {
+fn a_different_secret_fails() {
     let mut world = World::between(9, Exchange::Main, Mode::Tunnel);
     let mut wrong = peer("192.0.2.1/32", Exchange::Main);
     wrong.passive = true;
@@ -220,7 +220,7 @@ fn an_unsupported_proposal_is_refused_and_logged() {
 }
 
 #[test]
-fn a_dead_peer_is_noticed_and_tried_again() {
+fn a_dead_peer_is_detected_and_retried() {
     let mut world = World::between(12, Exchange::Main, Mode::Tunnel);
     world.until("pairs", 5, World::both_have_pairs);
     world.cut = true;
@@ -237,7 +237,7 @@ fn a_dead_peer_is_noticed_and_tried_again() {
 }
 
 #[test]
-fn what_one_side_removes_the_other_removes() {
+fn an_sa_removed_on_one_side_is_removed_on_the_other() {
     let mut world = World::between(13, Exchange::Main, Mode::Tunnel);
     world.until("pairs", 5, World::both_have_pairs);
     world.checked = false;
@@ -258,7 +258,7 @@ fn what_one_side_removes_the_other_removes() {
 }
 
 #[test]
-fn both_sides_may_initiate_at_once() {
+fn both_sides_may_initiate_simultaneously() {
     for seed in 0..10 {
         let mut world = World::new(seed);
         world.peer(0, peer("198.51.100.2/32", Exchange::Main));

@@ -145,7 +145,7 @@ fn many_half_open_sas_trigger_cookies() {
 }
 
 #[test]
-fn aeads_are_agreed_on() {
+fn aead_ciphers_are_negotiated() {
     for encryption in [
         Encryption::new(Kind::AesGcm, 256),
         Encryption::new(Kind::ChaCha20Poly1305, 256),
@@ -209,7 +209,7 @@ fn behind_a_translator_transport_mode_is_of_the_ends() {
 }
 
 #[test]
-fn another_secret_gives_nothing() {
+fn a_different_secret_fails() {
     let mut world = World::between(9, Exchange::Ike2, Mode::Tunnel);
     let mut wrong = peer("192.0.2.1/32", Exchange::Ike2);
     wrong.passive = true;
@@ -244,7 +244,7 @@ fn failed_negotiations_are_reported() {
 }
 
 #[test]
-fn a_dead_peer_is_noticed_and_tried_again() {
+fn a_dead_peer_is_detected_and_retried() {
     let mut world = World::between(12, Exchange::Ike2, Mode::Tunnel);
     world.until("pairs", 5, World::both_have_pairs);
     world.cut = true;
@@ -261,7 +261,7 @@ fn a_dead_peer_is_noticed_and_tried_again() {
 }
 
 #[test]
-fn what_one_side_removes_the_other_removes() {
+fn an_sa_removed_on_one_side_is_removed_on_the_other() {
     let mut world = World::between(13, Exchange::Ike2, Mode::Tunnel);
     world.until("pairs", 5, World::both_have_pairs);
     world.checked = false;

@@ -196,14 +196,14 @@ fn charon_begins(charon: &Charon, driver: &mut Driver<'_>, exchange: Exchange) {
 }
 
 #[test]
-fn ikev1_lives_a_whole_life_with_charon() {
-    let test = "ikev1_lives_a_whole_life_with_charon";
+fn ikev1_works_with_charon_through_its_whole_life() {
+    let test = "ikev1_works_with_charon_through_its_whole_life";
     whole_life(test, 1, Exchange::Main, "dpd_delay = 2s");
 }
 
 #[test]
-fn ikev1_aggressive_lives_a_whole_life_with_charon() {
-    let test = "ikev1_aggressive_lives_a_whole_life_with_charon";
+fn ikev1_aggressive_mode_works_with_charon_through_its_whole_life() {
+    let test = "ikev1_aggressive_mode_works_with_charon_through_its_whole_life";
     whole_life(
         test,
         1,
@@ -213,14 +213,14 @@ fn ikev1_aggressive_lives_a_whole_life_with_charon() {
 }
 
 #[test]
-fn ikev2_lives_a_whole_life_with_charon() {
-    let test = "ikev2_lives_a_whole_life_with_charon";
+fn ikev2_works_with_charon_through_its_whole_life() {
+    let test = "ikev2_works_with_charon_through_its_whole_life";
     whole_life(test, 2, Exchange::Ike2, "dpd_delay = 2s");
 }
 
 #[test]
-fn ikev2_tries_the_group_that_charon_wants() {
-    let test = "ikev2_tries_the_group_that_charon_wants";
+fn ikev2_retries_with_the_group_of_charon() {
+    let test = "ikev2_retries_with_the_group_of_charon";
     let Some(charon) = Charon::start(test, &psk(2, "")) else {
         return;
     };

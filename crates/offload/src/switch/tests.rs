@@ -59,7 +59,7 @@ fn enter(switch: &Switch<Plain>, device: u32) -> SwitchPort {
 }
 
 #[test]
-fn a_host_is_where_it_was_heard_last_until_its_port_is_flushed() {
+fn a_host_is_at_its_last_port_until_the_port_is_flushed() {
     let switch = switch();
     let (left, right) = (enter(&switch, 7), enter(&switch, 8));
     assert_eq!(switch.seen(&host(1)), None);
@@ -80,7 +80,7 @@ fn a_host_is_where_it_was_heard_last_until_its_port_is_flushed() {
 }
 
 #[test]
-fn a_group_has_so_many_hosts_and_counts_the_others() {
+fn a_group_is_bounded_and_counts_refused_hosts() {
     let switch = switch();
     let port = enter(&switch, 7);
     switch.set_limit(group(1), 1000);
@@ -105,7 +105,7 @@ fn a_group_has_so_many_hosts_and_counts_the_others() {
 }
 
 #[test]
-fn next_to_no_bucket_of_64_000_hosts_is_full() {
+fn almost_no_bucket_is_full_with_64_000_hosts() {
     let switch = switch();
     let port = enter(&switch, 7);
     (0..64_000).for_each(|number| switch.learn(&host(number), port));
@@ -114,7 +114,7 @@ fn next_to_no_bucket_of_64_000_hosts_is_full() {
 }
 
 #[test]
-fn a_place_that_was_left_is_given_again_and_knows_nobody() {
+fn a_released_port_slot_is_reused_without_hosts() {
     let switch = switch();
     let all: Vec<SwitchPort> = (0..64).map(|device| enter(&switch, device)).collect();
     assert_eq!(switch.enter(64), None);
@@ -127,7 +127,7 @@ fn a_place_that_was_left_is_given_again_and_knows_nobody() {
 }
 
 #[test]
-fn many_threads_learn_the_same_hosts() {
+fn concurrent_threads_learn_the_same_hosts() {
     let switch = switch();
     let (left, right) = (enter(&switch, 7), enter(&switch, 8));
     std::thread::scope(|scope| {

@@ -174,7 +174,7 @@ fn windows_agrees_on_l2tp_without_configuration() {
 }
 
 #[test]
-fn phones_and_macs_agree_by_secret_and_by_login() {
+fn common_client_settings_are_negotiated() {
     // Common settings of servers for Windows, macOS, iOS and Android, each alone.
     for ((cipher, bits), hash) in [
         ((Cipher::Aes256, 256), SHA256),
