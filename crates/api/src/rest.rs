@@ -317,7 +317,7 @@ impl Fault {
         }
     }
 
-    /// There is no such resource.
+    /// The resource does not exist.
     pub const fn not_found() -> Self {
         Self {
             status: 404,

@@ -110,7 +110,7 @@ mod wide {
         gcm: &'g Gcm,
         /// The next four counter blocks, each with its last word in native byte order.
         counters: __m512i,
-        /// The hash so far.
+        /// GHASH value of the blocks processed so far.
         hash: __m128i,
         /// Unreduced products of the blocks before and after the text.
         beside: Sum,

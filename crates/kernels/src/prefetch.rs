@@ -14,7 +14,7 @@ pub fn prefetch<T: ?Sized>(what: &T) {
     let _ = address;
 }
 
-/// Prefetches the cache line of `what` for writing.
+/// Prefetches the cache line of the value `what` for writing.
 #[inline(always)]
 pub fn prefetch_write<T: ?Sized>(what: &T) {
     // `prefetchw` is not in the baseline of x86-64; a line that only one core uses is exclusive after a read

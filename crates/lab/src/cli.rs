@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 
 use crate::{Error, Holding, LAYOUTS, Lab, Life, Options, layout, program};
 
-/// Prints all labs, which of them are running, and how to enter those.
+/// Lists all labs with their state, and the commands to enter running ones.
 ///
 /// # Errors
 /// The records cannot be read, or the output cannot be written.

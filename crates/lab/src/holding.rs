@@ -23,7 +23,7 @@ pub enum Holding {
 }
 
 impl Holding {
-    /// Returns the best mechanism that works here, found by trying.
+    /// Tries the mechanisms in order, and returns the first one that works on this machine.
     ///
     /// # Errors
     /// [`Error::NoNamespaces`] with both refusals.

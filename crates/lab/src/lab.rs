@@ -102,7 +102,7 @@ impl Lab {
         match lab.make(layout, options.life) {
             Ok(()) => Ok(lab),
             Err(error) => {
-                // The first error says more than one of the removal.
+                // Reports the first error; an error of the removal is its consequence.
                 let _ = lab.remove();
                 drop(turn);
                 Err(error)

@@ -27,7 +27,7 @@ use crate::{
     Layer, PacketPort, PcapPort, TapPort, Tether, Umem, XdpMode, XdpOffload, XdpPort, XdpRefusal,
 };
 
-/// What to open, and for which workers.
+/// Parameters of `open`: workers, ring size, MTU, takeover, settings folder and offload.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Memory of each worker's pool; there is at least one worker.

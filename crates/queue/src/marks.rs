@@ -31,7 +31,7 @@ impl<V> Default for ByMark<V> {
 }
 
 impl<V> ByMark<V> {
-    /// Returns true if there are no values.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }

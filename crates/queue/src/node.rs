@@ -123,7 +123,7 @@ impl PartialEq for Node {
 
 impl Eq for Node {}
 
-/// What a node may do at present.
+/// Permission of a node to send, at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Packets pass by the node's guaranteed rate.
@@ -254,7 +254,7 @@ impl Node {
         None
     }
 
-    /// Returns what the node may do.
+    /// Returns whether the node may send, may borrow from its parent, or must wait.
     #[inline]
     pub(crate) fn mode(&self, now: u64) -> Mode {
         if self.guarantee.is_set() && self.guarantee.opens_at() <= now {

@@ -102,7 +102,7 @@ pub struct Flow {
 pub struct Torch {
     columns: Columns,
     flows: HashMap<Key, (Traffic, Instant)>,
-    /// Traffic of all flows for which there was no room.
+    /// Combined traffic of the flows that exceed the table.
     beyond: Traffic,
 }
 

@@ -44,7 +44,7 @@ pub struct Peer {
     pub responder: bool,
 }
 
-/// Traffic with a peer so far, as reported by the owner.
+/// Total traffic with a peer, as reported by the owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observation {
     /// Messages sealed with the current session.

@@ -73,7 +73,7 @@ impl Engine {
         self.sas.values().map(|sa| self.row(sa))
     }
 
-    /// The line of one IKE SA.
+    /// Returns the row of one IKE SA, or `None` for an unknown id.
     pub fn peer(&self, id: SaId) -> Option<Row> {
         self.sas.get(&id).map(|sa| self.row(sa))
     }

@@ -21,7 +21,7 @@ const DEPTH_MILLIS: u64 = 50;
 /// Key of a stream.
 type Key = (bool, u128, u128, u16, u16);
 
-/// What a stream waits for.
+/// Condition for which a stream waits: a packet, its rate, or its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitsFor {
     /// Its turn in the round robin.
@@ -166,7 +166,7 @@ impl<T> PcqLines<T> {
         number
     }
 
-    /// Updates what a stream waits for.
+    /// Updates the wait condition of a stream, and queues the stream accordingly.
     fn reschedule(&mut self, number: u32, now: Instant) {
         let Some(stream) = self.streams[number as usize].as_mut() else {
             return;
