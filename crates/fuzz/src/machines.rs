@@ -7,6 +7,7 @@
 
 mod dns;
 mod ntp;
+mod ppp;
 mod pppoe;
 mod snmp;
 
@@ -30,7 +31,7 @@ pub use pppoe::pppoe;
 pub use snmp::snmp;
 
 /// Fuzz targets with their names, which are the names of their corpora.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
@@ -40,6 +41,7 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("machine-lacp", lacp),
     ("machine-mld", mld),
     ("machine-ntp", ntp),
+    ("machine-ppp", ppp),
     ("machine-pppoe", pppoe),
     ("machine-ra", ra),
     ("machine-snmp", snmp),
