@@ -7,6 +7,7 @@ mod looped;
 mod mac_tools;
 mod newcomer;
 mod ppp;
+mod ppp_radius;
 mod pppoe;
 mod radius;
 mod restless;

@@ -143,6 +143,10 @@ impl Control {
                 row.set("name", Value::text(&*interface.name));
                 row.flag("disabled", interface.disabled);
                 self.annotate_interface(Id(id), row);
+                let menu = store.menu(object.menu)?;
+                for feature in self.features.of(object.menu) {
+                    feature.annotate_at(menu, Id(id), self.now, row);
+                }
             }
         }
         Some(())

@@ -1,9 +1,8 @@
 //! `/ppp/aaa`: RADIUS for PPP users.
 
-use menu::Menu;
+use menu::{Menu, MenuShape};
 
 use crate::declare::{no, span, yes};
-use crate::fragment::idle_settings;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -14,7 +13,11 @@ pub(crate) static MENU: Menu = Menu {
             "use-circuit-id-in-nas-port-id",
             "Send the circuit identifier of PPPoE clients to RADIUS",
         ),
-        no("enable-ipv6-accounting", "Count IPv6 separately"),
+        no("enable-ipv6-accounting", "Count IPv6 separately").inert(),
     ]],
-    ..idle_settings("/ppp/aaa", "Authentication of PPP users by RADIUS")
+    ..Menu::new(
+        "/ppp/aaa",
+        MenuShape::Settings,
+        "Authentication of PPP users by RADIUS",
+    )
 };

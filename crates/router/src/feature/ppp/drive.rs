@@ -67,6 +67,7 @@ impl Ppp {
             setup,
             machine,
             login: None,
+            pending: None,
             is_closing: false,
         };
         if !session.is_server() {
@@ -102,6 +103,10 @@ impl Ppp {
         if let Some(reason) = excess {
             return self.close(serial, reason, now, out);
         }
+        self.update_accounting(serial, now, out);
+        let Some(session) = self.sessions.get_mut(&serial) else {
+            return;
+        };
         let mut actions = Vec::new();
         session.machine.tick(now, &mut actions);
         self.perform(serial, actions, now, out);
@@ -152,6 +157,11 @@ impl Ppp {
         for answer in answers {
             self.feed(serial, answer, now, out);
         }
+        self.set_timer(serial);
+    }
+
+    /// Sets when a session has to be looked at next.
+    pub(super) fn set_timer(&mut self, serial: u64) {
         let deadline = self.sessions.get(&serial).and_then(Session::deadline);
         self.timers.set(serial, deadline);
     }
@@ -162,6 +172,7 @@ impl Ppp {
             return;
         };
         self.timers.set(serial, None);
+        Self::cancel_access(serial, &session, out);
         let topics = self.topics(session.carrier, "info");
         let label = session.label();
         out.log(

@@ -6,9 +6,11 @@ use core::net::Ipv4Addr;
 use ipnet::Ipv6Net;
 use machine::Duration;
 use service::pool::{Pools, Use};
+use service::radius::{Accept, Authorization};
 use std::sync::Arc;
 
 use super::profile::{AddressSource, Profile};
+use super::radius;
 use super::secret::Secret;
 use crate::intent::{ItemId, Name};
 
@@ -47,6 +49,16 @@ pub(super) struct Grant {
     pub(super) routes: Box<str>,
     pub(super) ipv6_routes: Box<str>,
     pub(super) comment: Box<str>,
+    /// DNS servers of the user.
+    pub(super) dns: Vec<Ipv4Addr>,
+    /// Maximum bytes of both directions; 0 is no limit.
+    pub(super) limit_total: u64,
+    /// Interval of interim updates that the RADIUS server chose.
+    pub(super) interim: Option<Duration>,
+    /// Maximum number of the user's sessions that the RADIUS server allows.
+    pub(super) port_limit: Option<usize>,
+    /// Class attributes, to repeat in accounting.
+    pub(super) classes: Vec<Vec<u8>>,
 }
 
 impl Grant {
@@ -79,6 +91,11 @@ impl Grant {
             routes: Box::default(),
             ipv6_routes: Box::default(),
             comment: Box::default(),
+            dns: profile.dns.clone(),
+            limit_total: 0,
+            interim: None,
+            port_limit: None,
+            classes: Vec::new(),
             profile,
         }
     }
@@ -98,6 +115,82 @@ impl Grant {
             ipv6_routes: secret.ipv6_routes.clone(),
             comment: secret.comment.clone(),
             ..base
+        }
+    }
+}
+
+impl Grant {
+    /// Returns the settings of a user whom a RADIUS server accepted, with this profile.
+    pub(super) fn of_radius(user: Name, profile: Arc<Profile>, accept: &Accept) -> Self {
+        let base = Self::of_profile(user, profile);
+        let authorization = &accept.authorization;
+        let (ipv4, ipv6) = (&authorization.ipv4, &authorization.ipv6);
+        let pool = ipv4
+            .pool
+            .as_deref()
+            .map(|pool| AddressSource::Pool(pool.into()));
+        let remote = match (ipv4.address, pool, base.remote) {
+            (Some(address), _, _) => Some(AddressSource::Address(address)),
+            (None, Some(_), Some(fixed @ AddressSource::Address(_))) => Some(fixed),
+            (None, pool, own) => pool.or(own),
+        };
+        let mut routes = ipv4.routes.clone();
+        if let (Some(address), Some(mask)) = (ipv4.address, ipv4.netmask)
+            && mask != Ipv4Addr::BROADCAST
+        {
+            routes.push(format!("{address}/{}", mask.to_bits().leading_ones()));
+        }
+        let dns: Vec<_> = ipv4.dns.into_iter().flatten().collect();
+        let lists = radius::names(&authorization.address_lists);
+        let prefix = ipv6.prefixes.first();
+        let mut grant = Self {
+            authority: Authority::Radius,
+            remote,
+            address_lists: if lists.is_empty() {
+                base.address_lists
+            } else {
+                lists
+            },
+            rate_limit: { authorization.rate_limit.as_deref() }
+                .map(Into::into)
+                .or(base.rate_limit),
+            prefix: prefix.and_then(|prefix| Ipv6Net::new(prefix.network, prefix.length).ok()),
+            routes: routes.join(",").into(),
+            ipv6_routes: ipv6.routes.join(",").into(),
+            dns: if dns.is_empty() { base.dns } else { dns },
+            interim: radius::seconds(authorization.interim),
+            port_limit: authorization.port_limit.map(|limit| limit as usize),
+            classes: accept.classes.clone(),
+            ..base
+        };
+        grant.set_limits(authorization);
+        grant.set_filters(&authorization.filters);
+        grant
+    }
+
+    /// Sets the timeouts and byte limits that a RADIUS server gave.
+    pub(super) fn set_limits(&mut self, authorization: &Authorization) {
+        let limits = &authorization.limits;
+        self.session_timeout =
+            radius::seconds(authorization.session_timeout).or(self.session_timeout);
+        self.idle_timeout = radius::seconds(authorization.idle_timeout).or(self.idle_timeout);
+        self.limit_in = limits.input.unwrap_or(self.limit_in);
+        self.limit_out = limits.output.unwrap_or(self.limit_out);
+        self.limit_total = limits.total.unwrap_or(self.limit_total);
+    }
+
+    /// Sets firewall chains (Filter-Id). RouterOS: the last one of each direction counts; without `.in` or `.out`, a chain
+    /// is for both directions.
+    pub(super) fn set_filters(&mut self, filters: &[String]) {
+        for filter in filters {
+            match (filter.strip_suffix(".in"), filter.strip_suffix(".out")) {
+                (Some(chain), _) => self.incoming_filter = Some(chain.into()),
+                (None, Some(chain)) => self.outgoing_filter = Some(chain.into()),
+                (None, None) => {
+                    self.incoming_filter = Some(filter.as_str().into());
+                    self.outgoing_filter = Some(filter.as_str().into());
+                }
+            }
         }
     }
 }

@@ -8,14 +8,14 @@ use super::Ppp;
 use super::carrier::LinkEnd;
 use super::dial::{Dial, PeerDns};
 use super::grant::{Grant, Leases};
-use super::profile::{AddressSource, Choice, Profile};
+use super::profile::{AddressSource, Choice};
 use super::session::{Login, Origin, SessionInterface};
 use crate::feature::Effects;
 use crate::intent::Name;
 
 /// Why a user is not let in.
 #[derive(Debug)]
-enum Refusal {
+pub(super) enum Refusal {
     /// The user is unknown, or the password is wrong.
     Authentication,
     /// The profile allows one session, and the user has one.
@@ -24,6 +24,12 @@ enum Refusal {
     NoAddress(Name),
     /// The profile requires encryption.
     Encryption,
+    /// No RADIUS server answered.
+    RadiusTimeout,
+    /// The RADIUS server's answer lacks its proof of the password.
+    RadiusProof,
+    /// The user has as many sessions as the RADIUS server allows.
+    PortLimit,
 }
 
 impl Ppp {
@@ -78,6 +84,10 @@ impl Ppp {
         let service = self.carriers[session.carrier].service();
         let secret = self.secrets.find(&user, service, &session.setup.caller_id);
         let Some(secret) = secret.cloned() else {
+            if self.aaa.use_radius {
+                self.query_access(serial, &claim, out);
+                return None;
+            }
             return Some(self.refuse(serial, &user, &Refusal::Authentication, out));
         };
         let Some(proof) = claim.check(&secret.password) else {
@@ -89,7 +99,7 @@ impl Ppp {
     }
 
     /// Lets an authenticated user in, unless its profile or its pool is against it.
-    fn admit(
+    pub(super) fn admit(
         &mut self,
         serial: u64,
         grant: Grant,
@@ -100,7 +110,12 @@ impl Ppp {
         let profile = &grant.profile;
         let is_one = grant.is_local() && profile.only_one == Some(true);
         let refusal = match () {
-            () if is_one && self.has_session(&user) => Some(Refusal::OnlyOne),
+            () if is_one && self.sessions_of_user(&user).next().is_some() => Some(Refusal::OnlyOne),
+            () if { grant.port_limit }
+                .is_some_and(|limit| self.sessions_of_user(&user).count() >= limit) =>
+            {
+                Some(Refusal::PortLimit)
+            }
             () if profile.encryption == Some(Choice::Required) => Some(Refusal::Encryption),
             () => None,
         };
@@ -112,7 +127,7 @@ impl Ppp {
             Err(pool) => return self.refuse(serial, &user, &Refusal::NoAddress(pool), out),
         };
         let answer = Box::new(ppp::Grant {
-            ipv4: ipv4(&leases, profile),
+            ipv4: ipv4(&leases, &grant),
             ipv6: profile.carries_ipv6(),
             proof,
         });
@@ -120,7 +135,7 @@ impl Ppp {
         Event::Granted(answer)
     }
 
-    fn refuse(
+    pub(super) fn refuse(
         &self,
         serial: u64,
         user: &str,
@@ -131,6 +146,15 @@ impl Ppp {
             let label = session.label();
             let text = match refusal {
                 Refusal::Authentication => format!("user {user} authentication failed"),
+                Refusal::RadiusTimeout => {
+                    format!("user {user} authentication failed - radius timeout")
+                }
+                Refusal::RadiusProof => {
+                    format!(
+                        "user {user} authentication failed - radius answer without MS-CHAP2-Success"
+                    )
+                }
+                Refusal::PortLimit => format!("user {user} has too many sessions"),
                 Refusal::OnlyOne => format!("user {user} is already active"),
                 Refusal::NoAddress(pool) => {
                     format!("user {user} - no address is left in pool {pool}")
@@ -143,11 +167,10 @@ impl Ppp {
         Event::Refused("authentication failed".into())
     }
 
-    fn has_session(&self, user: &Name) -> bool {
-        let mut own = self
-            .users
-            .range((user.clone(), 0)..=(user.clone(), u64::MAX));
-        own.next().is_some()
+    /// Returns the sessions of a user.
+    pub(super) fn sessions_of_user(&self, user: &str) -> impl Iterator<Item = u64> {
+        let own = self.users.range((user.into(), 0)..=(user.into(), u64::MAX));
+        own.map(|(_, serial)| *serial)
     }
 
     /// Gives a session its user, its addresses and the name of its interface.
@@ -164,6 +187,8 @@ impl Ppp {
             }
         };
         self.users.insert((grant.user.clone(), serial));
+        self.addresses
+            .extend(leases.remote.map(|address| (address, serial)));
         self.interfaces.insert(name.clone(), serial);
         let interface = SessionInterface {
             name,
@@ -175,12 +200,12 @@ impl Ppp {
 }
 
 /// Returns the addresses for IPCP; `None` if the session has no local address.
-fn ipv4(leases: &Leases, profile: &Profile) -> Option<Ipv4Grant> {
+fn ipv4(leases: &Leases, grant: &Grant) -> Option<Ipv4Grant> {
     let two = |list: &[_]| [list.first().copied(), list.get(1).copied()];
     Some(Ipv4Grant {
         local: leases.local?,
         remote: leases.remote?,
-        dns: two(&profile.dns),
-        wins: two(&profile.wins),
+        dns: two(&grant.dns),
+        wins: two(&grant.profile.wins),
     })
 }

@@ -5,7 +5,7 @@
 //!                                                             └──────▶ interface, addresses, routes, lists, queue
 //! ```
 //! `carrier/` has the protocols below PPP. `session.rs` is one session; `drive.rs` passes events to sessions and carries
-//! out their actions; `login.rs` authenticates users and `grant.rs` computes their settings; `open.rs` and `objects.rs`
+//! out their actions; `login.rs` and `radius.rs` authenticate users, `grant.rs` computes their settings; `open.rs` and `objects.rs`
 //! make what an open session has, with the session as owner. Every event costs what its session costs, however many there are.
 
 mod aaa;
@@ -21,12 +21,14 @@ mod names;
 mod objects;
 mod open;
 mod profile;
+mod radius;
 mod route_text;
 mod rules;
 mod scripts;
 mod secret;
 mod session;
 
+use core::net::Ipv4Addr;
 use core::ops::ControlFlow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +38,7 @@ use frame::InterfaceId;
 use machine::{Instant, Rng};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
 use service::pool::Pools;
+use service::radius::{Answer, ErrorCause, SessionRequest};
 
 use self::aaa::Aaa;
 use self::bindings::Bindings;
@@ -79,6 +82,8 @@ pub(crate) struct Ppp {
     names: InterfaceNames,
     /// Authenticated sessions by user.
     users: BTreeSet<(Name, u64)>,
+    /// Sessions by the address of the user.
+    addresses: BTreeMap<Ipv4Addr, u64>,
     /// Sessions by the name of their interface.
     interfaces: BTreeMap<Name, u64>,
     rules: SharedRules,
@@ -96,6 +101,10 @@ pub(crate) struct Ppp {
 }
 
 impl Feature for Ppp {
+    fn name(&self) -> &'static str {
+        radius::FEATURE
+    }
+
     fn menus(&self) -> &'static [&'static str] {
         &MENUS
     }
@@ -202,6 +211,19 @@ impl Feature for Ppp {
         Hearing::NotMine
     }
 
+    fn radius_answered(&mut self, number: u64, answer: Answer, now: Instant, out: &mut Effects) {
+        self.answered(number, answer, now, out);
+    }
+
+    fn radius_requested(
+        &mut self,
+        request: &SessionRequest,
+        now: Instant,
+        out: &mut Effects,
+    ) -> Option<Result<(), ErrorCause>> {
+        self.requested(request, now, out)
+    }
+
     fn lay_out(
         &mut self,
         others: &BTreeSet<InterfaceId>,
@@ -243,6 +265,7 @@ impl Ppp {
             bindings: Bindings::default(),
             names: InterfaceNames::default(),
             users: BTreeSet::new(),
+            addresses: BTreeMap::new(),
             interfaces: BTreeMap::new(),
             rules: SharedRules::default(),
             timers: Timers::default(),

@@ -3,17 +3,16 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::net::IpAddr;
 
-use machine::Duration;
 use menu::Value;
 use ppp::{Ipv4Link, Ipv6Link};
-use queue::Limits;
-use schema::{DirectionLimit, RateLimit};
+use schema::RateLimit;
 
 use super::dial::{Dial, PeerDns};
 use super::profile::QueuePosition;
 use super::route_text;
 use super::rules::RuleSet;
 use super::session::Login;
+use crate::feature::queue::queue_limits;
 use crate::feature::{Effect, Effects, NewObject};
 use crate::intent::{Address4, Address6, Member, Name};
 use crate::learned::Servers;
@@ -160,30 +159,18 @@ impl Login {
     }
 
     /// Returns the queue of the session.
-    pub(super) fn queue(&self, limit: &RateLimit) -> Made {
+    pub(super) fn queue(&self, limit: RateLimit) -> Made {
         let profile = &self.grant.profile;
         let kinds = profile.queue_type.clone();
         let kinds = kinds.map_or([None, None], |kinds| kinds.map(Some));
         Made::Queue(Box::new(DynamicQueue {
             name: self.interface.name.clone(),
             target: QueueTarget::Interface(self.interface.name.clone()),
-            limits: [limits(&limit.upload), limits(&limit.download)],
+            limits: queue_limits(limit),
             kinds,
             parent: profile.parent_queue.clone(),
             first: profile.queue_position == Some(QueuePosition::First),
         }))
-    }
-}
-
-fn limits(limit: &DirectionLimit) -> Limits {
-    Limits {
-        limit_at: limit.min_rate,
-        max_limit: limit.rate,
-        burst_limit: limit.burst_rate,
-        burst_threshold: limit.burst_threshold,
-        burst_time: Duration::from_secs(limit.burst_seconds),
-        bucket: 100,
-        priority: limit.priority,
     }
 }
 

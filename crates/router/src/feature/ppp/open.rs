@@ -57,7 +57,7 @@ impl Ppp {
             LinkEnd::Server { .. } => {}
         }
         self.complain_of_routes(serial, out);
-        self.come_up(serial, out);
+        self.come_up(serial, now, out);
     }
 
     /// Removes the objects of IPv4.
@@ -81,7 +81,7 @@ impl Ppp {
         login.make_ipv6(serial, &ipv6, out);
         let awaits_ipv4 = login.grant.awaits_ipv4();
         if !awaits_ipv4 {
-            self.come_up(serial, out);
+            self.come_up(serial, now, out);
         }
     }
 
@@ -179,7 +179,7 @@ impl Ppp {
             return;
         };
         match RateLimit::parse(text) {
-            Ok(limit) => out.object(objects::owner_of_queue(serial), login.queue(&limit)),
+            Ok(limit) => out.object(objects::owner_of_queue(serial), login.queue(limit)),
             Err(fault) => {
                 let message = format!("{}: {fault}", login.interface.name);
                 out.log(self.topics_of(serial, "error"), message);
@@ -248,7 +248,7 @@ impl Ppp {
     }
 
     /// Logs the user in: accounting and `on-up` begin.
-    fn come_up(&mut self, serial: u64, out: &mut Effects) {
+    fn come_up(&mut self, serial: u64, now: Instant, out: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&serial) else {
             return;
         };
@@ -263,6 +263,9 @@ impl Ppp {
             let address = address.map_or_else(String::new, |address| format!(", {address}"));
             let message = format!("{user} logged in{address} from {caller}");
             out.log(self.topics_of(serial, "info,account"), message);
+        }
+        if is_server {
+            self.start_accounting(serial, now, out);
         }
         self.run_script(serial, |login| login.grant.profile.on_up.as_deref(), out);
     }
@@ -307,9 +310,13 @@ impl Ppp {
             if session.is_server() {
                 let message = logged_out(session, login, now);
                 out.log(self.topics(session.carrier, "info,account"), message);
+                self.stop_accounting(serial, session, login, reason, now, out);
             }
         }
         self.users.remove(&(user.clone(), serial));
+        if let Some(address) = login.leases.remote {
+            self.addresses.remove(&address);
+        }
         self.interfaces.remove(&login.interface.name);
         login.leases.give_back(&self.pools);
         if let Authority::Secret(item) = login.grant.authority {

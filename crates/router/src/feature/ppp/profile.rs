@@ -104,6 +104,11 @@ impl Profiles {
         });
         Arc::clone(merged)
     }
+
+    /// Whether a profile exists.
+    pub(super) fn has(&self, name: &Name) -> bool {
+        self.all.contains_key(name)
+    }
 }
 
 impl Profile {

@@ -43,3 +43,38 @@ pub(super) fn run(source: &str, variables: &Variables<'_>) -> Effect {
         before,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_has_the_variables_of_its_session() {
+        let variables = Variables {
+            user: "an\"na",
+            local: Some(Ipv4Addr::new(10, 9, 0, 1)),
+            remote: None,
+            caller_id: "02:00:00:00:00:01",
+            called_id: "isp",
+            interface: "<pppoe-anna>",
+        };
+        let Effect::Script {
+            kind,
+            source,
+            before,
+        } = run("up", &variables)
+        else {
+            panic!("no script");
+        };
+        assert_eq!((kind, source.as_str()), ("ppp", "up"));
+        for statement in [
+            r#":local "user" "an\"na";"#,
+            r#":local "local-address" "10.9.0.1";"#,
+            r#":local "remote-address" "";"#,
+            r#":local "caller-id" "02:00:00:00:00:01";"#,
+            r#":local "interface" "<pppoe-anna>";"#,
+        ] {
+            assert!(before.contains(statement), "{statement}: {before}");
+        }
+    }
+}

@@ -7,6 +7,7 @@ use ppp::{CloseReason, Ipv4Link, Ipv6Link, Link};
 
 use super::carrier::{LinkEnd, LinkId, LinkSetup};
 use super::grant::{Grant, Leases};
+use super::radius::PendingUser;
 use super::rules::RuleSet;
 use crate::intent::{ItemId, Name};
 
@@ -25,6 +26,8 @@ pub(super) struct Session {
     pub(super) machine: ppp::Session,
     /// State since authentication; `None` before.
     pub(super) login: Option<Box<Login>>,
+    /// The user whom a RADIUS server is asked about.
+    pub(super) pending: Option<PendingUser>,
     /// This end is closing the session: its timeouts no longer matter.
     pub(super) is_closing: bool,
 }
@@ -43,6 +46,12 @@ pub(super) struct Login {
     pub(super) opened: Option<Instant>,
     /// Whether the user was logged in: accounting and `on-up` have begun.
     pub(super) is_up: bool,
+    /// RADIUS servers account the session.
+    pub(super) is_accounted: bool,
+    /// Interval of interim updates.
+    pub(super) interim: Option<Duration>,
+    /// Time of the next interim update.
+    pub(super) next_interim: Option<Instant>,
     /// Rules that packets of the session pass.
     pub(super) joined: Vec<RuleSet>,
     /// Traffic when it was last read.
@@ -147,6 +156,9 @@ impl Login {
             ipv6: None,
             opened: None,
             is_up: false,
+            is_accounted: false,
+            interim: None,
+            next_interim: None,
             joined: Vec::new(),
             traffic: Traffics::default(),
             queried: 0,
@@ -175,7 +187,8 @@ impl Login {
 
     /// Sets when the traffic is compared with byte limits and idle timeout.
     pub(super) fn set_check(&mut self, now: Instant) {
-        let limits = (self.grant.limit_in, self.grant.limit_out) != (0, 0);
+        let grant = &self.grant;
+        let limits = [grant.limit_in, grant.limit_out, grant.limit_total] != [0; 3];
         let limits = limits.then(|| now + LIMIT_INTERVAL);
         let idle = self.grant.idle_timeout.map(|idle| self.moved.1 + idle);
         self.check = { limits.into_iter().chain(idle) }
@@ -184,7 +197,8 @@ impl Login {
     }
 
     fn deadlines(&self) -> impl Iterator<Item = Instant> + use<'_> {
-        self.end_of_session().into_iter().chain(self.check)
+        let end = self.end_of_session().into_iter();
+        end.chain(self.check).chain(self.next_interim)
     }
 
     fn end_of_session(&self) -> Option<Instant> {
@@ -202,6 +216,10 @@ impl Login {
         let exceeds = |limit: u64, bytes: u64| limit != 0 && bytes >= limit;
         if exceeds(self.grant.limit_in, self.traffic.received.bytes)
             || exceeds(self.grant.limit_out, self.traffic.sent.bytes)
+            || exceeds(
+                self.grant.limit_total,
+                self.traffic.received.bytes + self.traffic.sent.bytes,
+            )
         {
             return Some(CloseReason::TrafficLimit);
         }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machine::{Duration, Instant, Machine, Rng};
-use ppp::{Action, Credentials, DownReason, Event, Ipv4Link, Ipv6Link, Password, Role, Settings};
+use ppp::{
+    Action, Credentials, DownReason, Event, Ipv4Link, Ipv6Link, Method, Methods, Password, Role,
+    Settings,
+};
 
 use super::newcomer::Newcomer;
 use super::rig::{MAC, Rig};
@@ -17,34 +20,47 @@ const ETHERNET: usize = 14;
 const AT_ONCE: usize = 64;
 
 /// A client, with the results of its session.
-struct Customer {
+pub(super) struct Customer {
     machine: ppp::Session,
-    ipv4: Option<Ipv4Link>,
+    pub(super) ipv4: Option<Ipv4Link>,
     ipv6: Option<Ipv6Link>,
-    ended: Option<DownReason>,
+    pub(super) ended: Option<DownReason>,
 }
 
+/// A server beside the clients: returns its answers to a frame of the router.
+pub(super) type Server = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>>>;
+
 /// A router with users, and their clients.
-struct World {
-    rig: Rig,
-    customers: BTreeMap<u32, Customer>,
+pub(super) struct World {
+    pub(super) rig: Rig,
+    pub(super) customers: BTreeMap<u32, Customer>,
+    pub(super) server: Option<Server>,
     now: Instant,
 }
 
 impl World {
-    fn new(configuration: &str) -> Self {
+    pub(super) fn new(configuration: &str) -> Self {
         let mut rig = Rig::new(Newcomer);
         rig.run("/ipv6/settings/set disable-ipv6=no");
         rig.run(configuration);
         Self {
             rig,
             customers: BTreeMap::new(),
+            server: None,
             now: Instant::from_secs(1),
         }
     }
 
     /// Lets clients dial, and waits until nothing is sent any longer.
     fn dial(&mut self, users: impl IntoIterator<Item = (u32, String, &'static str)>) {
+        self.dial_by(Methods::ALL, users);
+    }
+
+    fn dial_by(
+        &mut self,
+        methods: Methods,
+        users: impl IntoIterator<Item = (u32, String, &'static str)>,
+    ) {
         let mut frames = Vec::new();
         for (number, user, password) in users {
             let settings = Settings {
@@ -52,6 +68,7 @@ impl World {
                     user: user.into(),
                     password: Password::new(password),
                 })),
+                methods,
                 keepalive: None,
                 ipv6: true,
                 request_dns: true,
@@ -70,8 +87,13 @@ impl World {
         self.exchange(frames);
     }
 
-    fn dial_one(&mut self, number: u32, user: &str, password: &'static str) {
+    pub(super) fn dial_one(&mut self, number: u32, user: &str, password: &'static str) {
         self.dial([(number, user.to_owned(), password)]);
+    }
+
+    pub(super) fn dial_by_pap(&mut self, number: u32, user: &str, password: &'static str) {
+        let pap = Methods::NONE.with(Method::Pap);
+        self.dial_by(pap, [(number, user.to_owned(), password)]);
     }
 
     fn feed(&mut self, number: u32, event: Event<'_>) -> Vec<Vec<u8>> {
@@ -94,7 +116,7 @@ impl World {
     }
 
     /// Passes frames to the router and its answers to the clients, until all are silent.
-    fn exchange(&mut self, mut frames: Vec<Vec<u8>>) {
+    pub(super) fn exchange(&mut self, mut frames: Vec<Vec<u8>>) {
         while !frames.is_empty() {
             let arriving = core::mem::take(&mut frames);
             for some in arriving.chunks(AT_ONCE) {
@@ -113,27 +135,30 @@ impl World {
             {
                 let number = u32::from_be_bytes([header[2], header[3], header[4], header[5]]);
                 answers.extend(self.feed(number, Event::Packet(packet)));
+            } else if let Some(server) = &mut self.server {
+                answers.extend(server(&frame));
             }
         }
         answers
     }
 
     /// Lets time pass for the router.
-    fn pass_time(&mut self, seconds: u64) {
+    pub(super) fn pass_time(&mut self, seconds: u64) {
         self.now += Duration::from_secs(seconds);
         let second = self.now.saturating_since(Instant::ZERO).as_secs();
-        let sent = self.rig.go_on_until(second);
+        let mut sent = self.rig.go_on_until(second);
+        sent.extend(self.rig.sent());
         let frames = self.deliver(sent);
         self.exchange(frames);
     }
 
     /// Ends a session from the client's side.
-    fn hang_up(&mut self, number: u32) {
+    pub(super) fn hang_up(&mut self, number: u32) {
         let frames = self.feed(number, Event::Close(ppp::CloseReason::Administrator));
         self.exchange(frames);
     }
 
-    fn count(&mut self, menu: &str, test: &str) -> usize {
+    pub(super) fn count(&mut self, menu: &str, test: &str) -> usize {
         let counted = self
             .rig
             .run(&format!("{menu}/print count-only where {test}"));
@@ -147,7 +172,7 @@ impl World {
             .to_owned()
     }
 
-    fn log(&mut self) -> String {
+    pub(super) fn log(&mut self) -> String {
         let each =
             ":foreach line in=[/log/find where topics~\"ppp\"] do={:put [/log/get $line message]}";
         self.rig.run(each)
