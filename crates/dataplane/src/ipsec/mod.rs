@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! leaves:  … postrouting → outbound ─▶ queues ─▶ Out::Protect ─▶ agenda ─▶ protect ─▶ output of the outer packet
-//! arrives: … input → arrival ─▶ Exit::Reveal ─▶ decapsulate ─▶ agenda ─▶ prerouting of the inner packet, same interface
+//! arrives: … input → arrival ─▶ Exit::Reveal ─▶ decapsulate ─▶ agenda ─▶ prerouting of the inner packet
 //! ```
 //!
 //! [`outbound`] and [`admit`] decide about one packet and change nothing. A protected packet is

@@ -31,7 +31,7 @@ pub(super) fn pass3<const FAST: bool>(
     scratch: &mut Scratch,
     outlet: &mut Outlet,
 ) {
-    let count = frames.len().min(VECTOR_FRAMES);
+    let (id, count) = (entrance.id, frames.len().min(VECTOR_FRAMES));
     let mut state = Tally::new(cx);
     scratch.near.forget();
     // Packets that pass queues later do not count as FastPath.
@@ -44,25 +44,9 @@ pub(super) fn pass3<const FAST: bool>(
     while at < count {
         let from = at;
         if FAST {
-            at += straight_run::<false>(
-                cx,
-                entrance.id,
-                &mut frames[at..],
-                at,
-                scratch,
-                &mut state,
-                outlet,
-            );
+            at += straight_run::<false>(cx, id, &mut frames[at..], at, scratch, &mut state, outlet);
             let between = at;
-            at += straight_run::<true>(
-                cx,
-                entrance.id,
-                &mut frames[at..],
-                at,
-                scratch,
-                &mut state,
-                outlet,
-            );
+            at += straight_run::<true>(cx, id, &mut frames[at..], at, scratch, &mut state, outlet);
             if let Some(installer) = &installer {
                 let outs = &scratch.outs;
                 let [ipv4, ipv6] = [from..between, between..at];
@@ -76,21 +60,13 @@ pub(super) fn pass3<const FAST: bool>(
             let run = tunnelled(cx, &frames[at..], at, scratch, &mut state);
             if is_fast_path {
                 let above = frames[at..at + run].iter();
-                let above = above.filter(|frame| frame.ingress != entrance.id);
+                let above = above.filter(|frame| frame.ingress != id);
                 above.for_each(|frame| count_received(frame, outlet));
             }
             at += run;
         }
         if at == from {
-            one::<FAST>(
-                cx,
-                entrance.id,
-                &mut frames[at],
-                at,
-                scratch,
-                &mut state,
-                outlet,
-            );
+            one::<FAST>(cx, id, &mut frames[at], at, scratch, &mut state, outlet);
             at += 1;
         }
     }
