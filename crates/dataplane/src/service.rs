@@ -224,7 +224,7 @@ struct Facts {
 
 /// A pattern that another service has already registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct DuplicateMatch {
     /// The pattern.
     pub what: Match,
     /// The service that has it.
@@ -233,7 +233,7 @@ pub struct Taken {
 
 /// The result of a lookup for a packet for this router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum LookupResult {
     /// The packet belongs to this service.
     Service(ServiceId),
     /// A fragment of a possible service packet, which must be reassembled first.
@@ -245,7 +245,7 @@ impl Services {
     ///
     /// # Errors
     /// A pattern that another service has; the service is added without it.
-    pub fn add(&mut self, id: ServiceId, service: &Service) -> Result<(), Taken> {
+    pub fn add(&mut self, id: ServiceId, service: &Service) -> Result<(), DuplicateMatch> {
         if self.facts.len() <= id.index() {
             self.facts.resize(id.index() + 1, None);
         }
@@ -265,7 +265,7 @@ impl Services {
                 Ok(at) if self.matches[at].1 == id => {}
                 Ok(at) => {
                     let by = self.name(self.matches[at].1);
-                    taken = Err(Taken { what: *what, by });
+                    taken = Err(DuplicateMatch { what: *what, by });
                 }
             }
         }
@@ -375,10 +375,10 @@ impl Services {
 
     /// Returns the service of a packet for this router, or a fragment of one. `many`: the
     /// destination is a broadcast or multicast address.
-    pub fn packet(&self, packet: &[u8], many: bool, asked: ServiceSet) -> Option<Found> {
+    pub fn packet(&self, packet: &[u8], many: bool, asked: ServiceSet) -> Option<LookupResult> {
         let (ipv6, upper) = upper(packet)?;
         if upper.fragment {
-            return { self.may_be(ipv6, upper.protocol, asked) }.then_some(Found::Piece);
+            return { self.may_be(ipv6, upper.protocol, asked) }.then_some(LookupResult::Piece);
         }
         let payload = packet.get(upper.offset..).unwrap_or_default();
         let named = match (upper.protocol, payload) {
@@ -401,7 +401,7 @@ impl Services {
         let named = named.filter(suits);
         let by_protocol = || self.of(Match::Protocol { ipv6, protocol }, asked);
         let found = named.or_else(|| by_protocol().filter(suits));
-        found.map(Found::Service)
+        found.map(LookupResult::Service)
     }
 
     /// Returns true if some service has a range of UDP ports.

@@ -320,7 +320,7 @@ pub enum Effect {
     /// Passes an answer of a RADIUS server to the feature that sent the request.
     RadiusAnswer(Box<radius::RadiusAnswer>),
     /// An action of queues.
-    Queues(queue::Wanted),
+    Queues(queue::QueueRequest),
     /// Gives workers the IPsec policies.
     Policies(Arc<Policies>),
     /// Writes a record that survives a restart, or removes it.

@@ -464,7 +464,7 @@ pub(crate) fn intent(store: &menu::Store) -> crate::intent::Intent {
     features.follow(&view, None, &mut out);
     let mut intent = crate::read::intent(store);
     for effect in out {
-        let mut touched = crate::touched::Touched::default();
+        let mut touched = crate::recompute_set::RecomputeSet::default();
         match effect {
             crate::feature::Effect::Item(item, wanted) => intent.put(item, wanted, &mut touched),
             crate::feature::Effect::Slave {

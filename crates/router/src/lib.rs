@@ -37,13 +37,13 @@ mod port_numbers;
 pub mod private;
 mod probe;
 pub mod read;
+mod recompute_set;
 pub mod records;
 mod replace;
 pub mod rib;
 mod running;
 pub mod store;
 mod tools;
-mod touched;
 
 pub use clock::DayClock;
 pub use feature::mail::{Letter, Sent, Tls, bare as bare_address};

@@ -129,6 +129,6 @@ impl Lists {
             let of = self.of.get(interface);
             of.is_some_and(|of| of.iter().any(|(name, _)| **name == *list))
         };
-        is_in(&self.lists, &chosen.name, (&own, dynamic), 0) != chosen.others
+        is_in(&self.lists, &chosen.name, &own, dynamic, 0) != chosen.others
     }
 }

@@ -18,8 +18,8 @@ use crate::intent::{
     Table, Wanted,
 };
 use crate::kind::{self, AnyKind};
+use crate::recompute_set::{RecomputeSet, swap};
 use crate::rib::{Check, Family, Net, V4, V6};
-use crate::touched::{Touched, swap};
 
 /// Reads all effective configuration, except for menus that features read.
 pub fn intent(store: &Store) -> Intent {
@@ -42,7 +42,7 @@ pub fn intent(store: &Store) -> Intent {
         nd_prefixes: items(store, "/ipv6/nd/prefix", nd_prefix),
         ..Intent::default()
     };
-    read_settings(store, &mut intent, &mut Touched::default());
+    read_settings(store, &mut intent, &mut RecomputeSet::default());
     read_rules(store, &mut intent);
     intent
 }
@@ -54,8 +54,8 @@ pub const ROUTES6: &str = "/ipv6/route";
 
 /// Reads the changes of a transaction, except for routes, and marks in the result what to recompute. The cost depends
 /// on the changes; only the few settings and the routing rules, whose order matters, are read completely.
-pub(crate) fn follow(store: &Store, changes: &Changes, intent: &mut Intent) -> Touched {
-    let mut touched = Touched::default();
+pub(crate) fn follow(store: &Store, changes: &Changes, intent: &mut Intent) -> RecomputeSet {
+    let mut touched = RecomputeSet::default();
     for change in &changes.list {
         read_change(change, intent, &mut touched);
     }
@@ -75,7 +75,7 @@ pub(crate) fn follow(store: &Store, changes: &Changes, intent: &mut Intent) -> T
     touched
 }
 
-fn read_change(change: &Change, intent: &mut Intent, touched: &mut Touched) {
+fn read_change(change: &Change, intent: &mut Intent, touched: &mut RecomputeSet) {
     let after = change.after.as_deref();
     let id = change.id.0;
     match change.menu.path {
@@ -140,7 +140,7 @@ const SETTINGS: [&str; 5] = [
 ];
 
 /// Reads the settings. Marks in `touched` whether a setting changed, and whether each interface uses that setting.
-fn read_settings(store: &Store, intent: &mut Intent, touched: &mut Touched) {
+fn read_settings(store: &Store, intent: &mut Intent, touched: &mut RecomputeSet) {
     let identity = |item: &Item| item.text("name").to_owned();
     intent.identity = settings(store, "/system/identity", identity);
     let nd_usual = settings(store, "/ipv6/nd/prefix/default", nd_usual);

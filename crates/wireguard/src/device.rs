@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine::{Duration, Instant};
 
 use crate::cookie::ReceivedCookie;
-use crate::door::Door;
 use crate::key::{Private, Public};
 use crate::limit::Limit;
 use crate::message::{self, INITIATION, Macs, Message, RESPONSE};
+use crate::message_classifier::MessageClassifier;
 use crate::noise::{self, Keys, Time};
 use crate::numbers::Numbers;
 use crate::peer::{
@@ -38,7 +38,7 @@ const OMITTED_BITS: u64 = (1 << 24) - 1;
 struct LocalKey {
     private: Private,
     public: Public,
-    door: Door,
+    classifier: MessageClassifier,
 }
 
 /// Indices of a handshake response.
@@ -105,8 +105,8 @@ impl Device {
     }
 
     /// Returns the classifier for the workers; `None` without a private key.
-    pub fn door(&self) -> Option<&Door> {
-        self.own.as_ref().map(|own| &own.door)
+    pub fn classifier(&self) -> Option<&MessageClassifier> {
+        self.own.as_ref().map(|own| &own.classifier)
     }
 
     /// Returns the time of the last completed handshake with a peer.
@@ -197,7 +197,7 @@ impl Device {
         self.own = private.map(|private| {
             let public = private.public();
             LocalKey {
-                door: Door::new(public, secret, table),
+                classifier: MessageClassifier::new(public, secret, table),
                 public,
                 private,
             }
@@ -382,19 +382,19 @@ impl Device {
         out: &mut Vec<Action>,
     ) -> Result<(), &'static str> {
         let own = self.own.as_ref().ok_or("no-key")?;
-        if !own.door.is_for(macs) {
+        if !own.classifier.is_for(macs) {
             return Err("wrong-sum");
         }
         if !self.limit.is_flood(now) {
             return Ok(());
         }
-        if own.door.is_proved(macs, from, now) {
+        if own.classifier.is_proved(macs, from, now) {
             return match self.limit.may(from, now) {
                 true => Ok(()),
                 false => Err("too-many"),
             };
         }
-        let given = own.door.give(sender, macs, from, now);
+        let given = own.classifier.cookie_reply(sender, macs, from, now);
         let given = given.map(|bytes| bytes.to_vec());
         out.extend(given.map(|bytes| Action::Send { to: from, bytes }));
         Err("cookie-asked")

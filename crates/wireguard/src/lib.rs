@@ -18,18 +18,18 @@
 
 mod cookie;
 mod device;
-mod door;
 mod key;
 mod limit;
 mod message;
+mod message_classifier;
 mod noise;
 mod numbers;
 mod peer;
 pub mod session;
 
 pub use device::{Counters, Device, Entropy};
-pub use door::{CHALLENGE_BYTES, Door, Sort};
 pub use key::{Preshared, Private, Public};
+pub use message_classifier::{CHALLENGE_BYTES, MessageClass, MessageClassifier};
 pub use peer::{Observation, Peer};
 
 use core::net::SocketAddr;

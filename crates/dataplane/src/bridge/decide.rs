@@ -339,7 +339,7 @@ impl Source<'_> {
 
 /// The reason why a frame goes to several ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Many {
+pub(crate) enum FloodKind {
     /// The destination host is unknown.
     Unknown,
     /// The destination is a multicast address.
@@ -350,13 +350,13 @@ pub(crate) enum Many {
 
 /// The destination of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum To {
+pub(crate) enum BridgeDestination {
     /// The router above.
     Up,
     /// The host behind this port.
     Port(InterfaceId),
     /// Several ports; multicast and broadcast go to the router as well.
-    Many(Many),
+    Many(FloodKind),
     /// The frame is dropped.
     Nowhere(DropReason),
 }
@@ -370,42 +370,47 @@ pub(crate) fn find(
     head: &Head,
     class: &Class,
     place: HostPosition,
-) -> To {
+) -> BridgeDestination {
     if source.forwarding & class.tree == 0 {
-        return To::Nowhere(DropReason::BridgePortState);
+        return BridgeDestination::Nowhere(DropReason::BridgePortState);
     }
     if head.is_to_group() {
-        return To::Many(match head.to {
-            BROADCAST => Many::Broadcast,
-            _ => Many::Multicast,
+        return BridgeDestination::Many(match head.to {
+            BROADCAST => FloodKind::Broadcast,
+            _ => FloodKind::Multicast,
         });
     }
     if head.to == source.own || source.stations && is_station(interfaces, source, head, class) {
-        return To::Up;
+        return BridgeDestination::Up;
     }
     if let Some(other) = source.straight_to {
-        return To::Port(other);
+        return BridgeDestination::Port(other);
     }
     match hosts.get_at(place, &source.key(class, head.to)) {
         Some(host) if host.kind == HostKind::Local => up(source),
-        Some(host) => To::Port(host.port),
+        Some(host) => BridgeDestination::Port(host.port),
         None => unknown(hosts, source, head, class),
     }
 }
 
 /// Returns the destination for a local address: the router, or a drop if the router itself sent the
 /// frame.
-fn up(source: &Source<'_>) -> To {
+fn up(source: &Source<'_>) -> BridgeDestination {
     match source.is_router() {
-        true => To::Nowhere(DropReason::BridgeSamePort),
-        false => To::Up,
+        true => BridgeDestination::Nowhere(DropReason::BridgeSamePort),
+        false => BridgeDestination::Up,
     }
 }
 
 /// Returns the destination for an address that is unknown in this VLAN. Local addresses, stored
 /// without a VLAN, are valid in all VLANs.
 #[cold]
-fn unknown(hosts: &BridgeHosts, source: &Source<'_>, head: &Head, class: &Class) -> To {
+fn unknown(
+    hosts: &BridgeHosts,
+    source: &Source<'_>,
+    head: &Head,
+    class: &Class,
+) -> BridgeDestination {
     if class.vid != 0 {
         let everywhere = Class { vid: 0, ..*class };
         let host = hosts.get(&source.key(&everywhere, head.to));
@@ -413,7 +418,7 @@ fn unknown(hosts: &BridgeHosts, source: &Source<'_>, head: &Head, class: &Class)
             return up(source);
         }
     }
-    To::Many(Many::Unknown)
+    BridgeDestination::Many(FloodKind::Unknown)
 }
 
 /// Returns true if the destination is a station on the bridge, or on the VLAN interface of the

@@ -3,7 +3,7 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::decide::{self, Class, Leaves, Many, Source, To};
+use super::decide::{self, BridgeDestination, Class, FloodKind, Leaves, Source};
 use super::{Bridge, BridgePort, filter, flood, guard, link, tags};
 use crate::drop::DropReason;
 use crate::interface::Above;
@@ -124,10 +124,10 @@ fn decide_from<W: Watcher>(
     let hosts = cx.interfaces.bridges().hosts();
     let place = hosts.place(&source.key(&class, head.to));
     match decide::find(cx.interfaces, hosts, source, &head, &class, place) {
-        To::Nowhere(reason) => Err(Exit::Drop(reason)),
-        To::Up => walk.rises(&class, frame),
-        To::Port(id) => walk.leaves(&class, id, frame),
-        To::Many(many) => walk.spreads(&class, many, frame),
+        BridgeDestination::Nowhere(reason) => Err(Exit::Drop(reason)),
+        BridgeDestination::Up => walk.rises(&class, frame),
+        BridgeDestination::Port(id) => walk.leaves(&class, id, frame),
+        BridgeDestination::Many(many) => walk.spreads(&class, many, frame),
     }
 }
 
@@ -252,10 +252,15 @@ impl<W: Watcher> Walk<'_, W> {
         Ok(Bridged::Sent(id, line.out))
     }
 
-    fn spreads(&mut self, class: &Class, many: Many, frame: &mut Frame) -> Result<Bridged, Exit> {
+    fn spreads(
+        &mut self,
+        class: &Class,
+        many: FloodKind,
+        frame: &mut Frame,
+    ) -> Result<Bridged, Exit> {
         let (cx, source) = (self.cx, self.source);
         let ports: Vec<_> = flood::targets(cx, source, frame.bytes(), *class, many).collect();
-        let rises = many != Many::Unknown && !source.is_router();
+        let rises = many != FloodKind::Unknown && !source.is_router();
         if ports.is_empty() && !rises {
             return Err(Exit::Drop(DropReason::BridgeNowhere));
         }

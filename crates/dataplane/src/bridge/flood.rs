@@ -2,7 +2,7 @@
 
 use frame::Frame;
 
-use super::decide::{self, Class, Leaves, Many, Source};
+use super::decide::{self, Class, FloodKind, Leaves, Source};
 use super::groups::Receivers;
 use super::{BridgePort, filter, guard, link, snoop, tags};
 use crate::drop::DropReason;
@@ -18,11 +18,11 @@ const BEYOND_MTU: usize = 18;
 
 /// Returns true if the port's flooding settings permit frames of this kind.
 #[inline(always)]
-const fn floods(port: &BridgePort, many: Many) -> bool {
+const fn floods(port: &BridgePort, many: FloodKind) -> bool {
     match many {
-        Many::Unknown => port.unknown_unicast_flood,
-        Many::Multicast => port.unknown_multicast_flood,
-        Many::Broadcast => port.broadcast_flood,
+        FloodKind::Unknown => port.unknown_unicast_flood,
+        FloodKind::Multicast => port.unknown_multicast_flood,
+        FloodKind::Broadcast => port.broadcast_flood,
     }
 }
 
@@ -35,10 +35,10 @@ struct Reach {
 
 impl Reach {
     #[inline(always)]
-    fn of(source: &Source<'_>, bytes: &[u8], class: &Class, many: Many) -> Self {
+    fn of(source: &Source<'_>, bytes: &[u8], class: &Class, many: FloodKind) -> Self {
         let receivers = match many {
-            Many::Multicast => snoop::receivers(source, bytes, class.vid),
-            Many::Unknown | Many::Broadcast => None,
+            FloodKind::Multicast => snoop::receivers(source, bytes, class.vid),
+            FloodKind::Unknown | FloodKind::Broadcast => None,
         };
         let guarded = match source.bridge.guards.are_off() {
             true => guard::Kind::Other,
@@ -49,7 +49,7 @@ impl Reach {
 
     /// Returns true if the settings of a port permit the frame.
     #[inline(always)]
-    fn has(&self, source: &Source<'_>, port: &BridgePort, many: Many) -> bool {
+    fn has(&self, source: &Source<'_>, port: &BridgePort, many: FloodKind) -> bool {
         let floods = floods(port, many);
         let listens = match &self.receivers {
             Some(receivers) => receivers.has(port.interface, floods),
@@ -65,7 +65,7 @@ pub(super) fn targets<'a>(
     source: &'a Source<'a>,
     bytes: &[u8],
     class: Class,
-    many: Many,
+    many: FloodKind,
 ) -> impl Iterator<Item = (usize, Leaves)> + 'a {
     let cx = *cx;
     let reach = Reach::of(source, bytes, &class, many);
@@ -86,7 +86,7 @@ pub(super) fn flood(
     source: &Source<'_>,
     frame: Frame,
     class: Class,
-    many: Many,
+    many: FloodKind,
     outlet: &mut Outlet,
 ) {
     snoop::tell(cx, source, &frame, outlet);
@@ -110,7 +110,7 @@ pub(super) fn copies(
     source: &Source<'_>,
     frame: &Frame,
     class: Class,
-    many: Many,
+    many: FloodKind,
     outlet: &mut Outlet,
 ) {
     snoop::tell(cx, source, frame, outlet);

@@ -121,12 +121,12 @@ impl Groups {
     }
 
     /// Returns the receivers of a multicast packet in a VLAN.
-    pub(super) fn receivers(&self, vid: u16, sent: Sent) -> Receivers {
-        let Sent { ipv6, to } = sent;
+    pub(super) fn receivers(&self, vid: u16, sent: MulticastPacket) -> Receivers {
+        let MulticastPacket { ipv6, to } = sent;
         let asking = self.asking.load();
         let group = match to {
-            To::Group(group) => Some(self.shard(vid, group).load()),
-            To::Routers => None,
+            GroupTarget::Group(group) => Some(self.shard(vid, group).load()),
+            GroupTarget::Routers => None,
         };
         let at = group.as_ref().and_then(|shard| {
             let key = (vid, group_of(to));
@@ -137,7 +137,7 @@ impl Groups {
             is_asked: asking.is_asked(vid, ipv6),
             vid,
             ipv6,
-            only_routers: to == To::Routers,
+            only_routers: to == GroupTarget::Routers,
             asking,
             group: group.zip(at),
         }
@@ -152,10 +152,10 @@ fn key(vid: u16, group: IpAddr) -> Key {
     (vid, group.to_bits())
 }
 
-fn group_of(to: To) -> u128 {
+fn group_of(to: GroupTarget) -> u128 {
     match to {
-        To::Group(group) => group,
-        To::Routers => 0,
+        GroupTarget::Group(group) => group,
+        GroupTarget::Routers => 0,
     }
 }
 
@@ -196,13 +196,13 @@ impl Receivers {
 
 /// A multicast packet that snooping restricts to some ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct MulticastPacket {
     ipv6: bool,
-    to: To,
+    to: GroupTarget,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum To {
+enum GroupTarget {
     /// A packet to this group; IPv4 groups are mapped into IPv6.
     Group(u128),
     /// An IGMP or MLD report or leave, which goes to routers.
@@ -215,10 +215,10 @@ pub(super) enum Multicast {
     /// Flooded in its VLAN: no IP packet, or a group that is never restricted.
     All,
     /// Restricted to the receivers of this packet.
-    Some(Sent),
+    Some(MulticastPacket),
     /// An IGMP or MLD message, which control receives as well: a query, which is flooded, or a
     /// report.
-    Heard(Option<Sent>),
+    Heard(Option<MulticastPacket>),
 }
 
 /// Classifies the packet behind a link header, from its network header on. Malformed packets are
@@ -240,20 +240,20 @@ fn multicast4(packet: &[u8]) -> Option<Multicast> {
     if header[0] >> 4 != 4 || !to.is_multicast() {
         return None;
     }
-    let of = |to| Sent { ipv6: false, to };
+    let of = |to| MulticastPacket { ipv6: false, to };
     if header[9] == IGMP {
         let kind = *packet.get(usize::from(header[0] & 0xf) * 4)?;
         // Version 1 and 2 reports, leaves and version 3 reports; other types are unknown (RFC 4541,
         // 2.1.1).
         return Some(match kind {
             QUERY => Multicast::Heard(None),
-            0x12 | 0x16 | 0x17 | 0x22 => Multicast::Heard(Some(of(To::Routers))),
+            0x12 | 0x16 | 0x17 | 0x22 => Multicast::Heard(Some(of(GroupTarget::Routers))),
             _ => Multicast::All,
         });
     }
     let [_, _, third, _] = to.octets();
     let is_local = to.octets()[..2] == [224, 0] && third == 0;
-    let group = To::Group(to.to_ipv6_mapped().to_bits());
+    let group = GroupTarget::Group(to.to_ipv6_mapped().to_bits());
     Some(match is_local {
         true => Multicast::All,
         false => Multicast::Some(of(group)),
@@ -268,20 +268,20 @@ fn multicast6(packet: &[u8]) -> Option<Multicast> {
     if header[0] >> 4 != 6 || !to.is_multicast() {
         return None;
     }
-    let of = |to| Sent { ipv6: true, to };
+    let of = |to| MulticastPacket { ipv6: true, to };
     // MLD messages have a hop-by-hop header (RFC 3810, 5).
     if let (HOP_BY_HOP, Some([ICMP, words])) = (header[6], packet.get(40..42)) {
         let kind = *packet.get(48 + usize::from(*words) * 8)?;
         match kind {
             130 => return Some(Multicast::Heard(None)),
-            131 | 132 | 143 => return Some(Multicast::Heard(Some(of(To::Routers)))),
+            131 | 132 | 143 => return Some(Multicast::Heard(Some(of(GroupTarget::Routers)))),
             _ => {}
         }
     }
     let all_nodes = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
     Some(match to == all_nodes {
         true => Multicast::All,
-        false => Multicast::Some(of(To::Group(to.to_bits()))),
+        false => Multicast::Some(of(GroupTarget::Group(to.to_bits()))),
     })
 }
 
@@ -308,7 +308,7 @@ mod tests {
         packet
     }
 
-    fn group4(to: [u8; 4]) -> Sent {
+    fn group4(to: [u8; 4]) -> MulticastPacket {
         match multicast(0x0800, &packet4(to, 17, &[0; 8])) {
             Multicast::Some(sent) => sent,
             other => panic!("{other:?}"),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     /// Returns which of three ports a packet leaves by; the last port has flooding off.
-    fn reached(groups: &Groups, vid: u16, sent: Sent) -> [bool; 3] {
+    fn reached(groups: &Groups, vid: u16, sent: MulticastPacket) -> [bool; 3] {
         let receivers = groups.receivers(vid, sent);
         [(ONE, true), (TWO, true), (THREE, false)].map(|(port, floods)| receivers.has(port, floods))
     }
@@ -350,8 +350,8 @@ mod tests {
         };
         assert_eq!(multicast(0x0800, &query), Multicast::Heard(None));
         let routers = |ipv6| {
-            let to = To::Routers;
-            Multicast::Heard(Some(Sent { ipv6, to }))
+            let to = GroupTarget::Routers;
+            Multicast::Heard(Some(MulticastPacket { ipv6, to }))
         };
         assert_eq!(multicast(0x0800, &report), routers(false));
         assert_eq!(multicast(0x0800, &with_option), routers(false));
@@ -397,9 +397,9 @@ mod tests {
     #[test]
     fn reports_reach_routers_alone_those_that_are_configured_too() {
         let groups = Groups::new(7);
-        let report = Sent {
+        let report = MulticastPacket {
             ipv6: false,
-            to: To::Routers,
+            to: GroupTarget::Routers,
         };
         assert_eq!(reached(&groups, 5, report), [true, true, false]);
 

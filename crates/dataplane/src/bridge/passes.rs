@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
-use super::decide::{self, Class, Head, Leaves, Many, Source, To};
+use super::decide::{self, BridgeDestination, Class, FloodKind, Head, Leaves, Source};
 use super::filter;
 use super::link::ADDRESSES;
 use super::own_source::OwnSources;
@@ -47,9 +47,9 @@ enum Verdict {
     /// Go up to the router.
     Up(Leaves, Class),
     /// Leave by several ports.
-    Flood(Class, Many),
+    Flood(Class, FloodKind),
     /// Go up to the router, with copies to several ports.
-    Group(Class, Many),
+    Group(Class, FloodKind),
     /// Drop.
     Drop(DropReason),
     /// The destination is a reserved bridge address.
@@ -241,22 +241,24 @@ impl Stage<'_> {
         }
         let interfaces = self.cx.interfaces;
         let to = decide::find(interfaces, self.hosts, source, head, &class, classified.to);
-        if let (Some(from), To::Port(id)) = (source.switched, to) {
+        if let (Some(from), BridgeDestination::Port(id)) = (source.switched, to) {
             self.teach(head, &class, from, learned, id);
         }
         match to {
-            To::Port(id) => self.leaves_by(class, id),
-            To::Up => match decide::rises(source, &class) {
+            BridgeDestination::Port(id) => self.leaves_by(class, id),
+            BridgeDestination::Up => match decide::rises(source, &class) {
                 Ok(how) => Verdict::Up(how, class),
                 Err(reason) => Verdict::Drop(reason),
             },
-            To::Many(Many::Unknown) => Verdict::Flood(class, Many::Unknown),
-            To::Many(many) if source.is_router() => Verdict::Flood(class, many),
-            To::Many(many) => match decide::rises(source, &class) {
+            BridgeDestination::Many(FloodKind::Unknown) => {
+                Verdict::Flood(class, FloodKind::Unknown)
+            }
+            BridgeDestination::Many(many) if source.is_router() => Verdict::Flood(class, many),
+            BridgeDestination::Many(many) => match decide::rises(source, &class) {
                 Ok(_) => Verdict::Group(class, many),
                 Err(_) => Verdict::Flood(class, many),
             },
-            To::Nowhere(reason) => Verdict::Drop(reason),
+            BridgeDestination::Nowhere(reason) => Verdict::Drop(reason),
         }
     }
 
@@ -555,7 +557,7 @@ fn group(
     source: &Source<'_>,
     frame: &mut Frame,
     class: Class,
-    many: Many,
+    many: FloodKind,
     outlet: &mut Outlet,
 ) -> Result<(), DropReason> {
     flood::copies(cx, source, frame, class, many, outlet);

@@ -2,7 +2,7 @@
 
 use frame::{InterfaceId, VECTOR_FRAMES, Vector};
 
-use super::decide::{Class, Head, Many};
+use super::decide::{Class, FloodKind, Head};
 use super::frame_columns::{CHUNK, FrameColumns, PortPair};
 use super::own_source::OwnSources;
 use crate::counters::Traffic;
@@ -36,9 +36,9 @@ pub(super) enum BridgeExit {
     /// The frame leaves by the port with this number, after changes.
     Port(u16, Class),
     /// Copies leave by several ports.
-    Flood(Class, Many),
+    Flood(Class, FloodKind),
     /// Copies leave by several ports, and the frame goes up.
-    Group(Class, Many),
+    Group(Class, FloodKind),
     /// The frame is discarded.
     Drop(DropReason),
     /// The destination is a reserved bridge address.

@@ -40,13 +40,13 @@ pub(super) fn challenge(
 }
 
 /// The addresses and ports of an answer.
-struct Ends {
+struct DatagramEnds {
     from: (IpAddr, u16),
     to: (IpAddr, u16),
 }
 
 /// Returns the ends of the answer to a datagram.
-fn reversed(packet: &[u8]) -> Option<Ends> {
+fn reversed(packet: &[u8]) -> Option<DatagramEnds> {
     let (upper, addresses) = match packet.first()? >> 4 {
         4 => {
             let address = |at: usize| Some(IpAddr::from(*packet.get(at..)?.first_chunk::<4>()?));
@@ -58,7 +58,7 @@ fn reversed(packet: &[u8]) -> Option<Ends> {
         }
     };
     let [a, b, c, d] = *packet.get(upper.offset..)?.first_chunk::<4>()?;
-    Some(Ends {
+    Some(DatagramEnds {
         from: (addresses.0, u16::from_be_bytes([c, d])),
         to: (addresses.1, u16::from_be_bytes([a, b])),
     })
@@ -66,7 +66,7 @@ fn reversed(packet: &[u8]) -> Option<Ends> {
 
 /// Sends an answer. Without a firewall that could mark it for another table, an answer without a
 /// route is dropped: an error message about it would go to this router itself.
-fn send(cx: &Context<'_>, ends: &Ends, payload: &[u8], outlet: &mut Outlet) {
+fn send(cx: &Context<'_>, ends: &DatagramEnds, payload: &[u8], outlet: &mut Outlet) {
     let ip = IP_BYTES[usize::from(ends.to.0.is_ipv6())];
     let total = ip + UDP_BYTES + payload.len();
     let Some(mut answer) = outlet.pool.alloc(ETHERNET + total) else {
@@ -106,7 +106,7 @@ fn send(cx: &Context<'_>, ends: &Ends, payload: &[u8], outlet: &mut Outlet) {
     encap::put(&mut None, Item::Own, answer, outlet);
 }
 
-fn pseudo(ends: &Ends, len: usize) -> u16 {
+fn pseudo(ends: &DatagramEnds, len: usize) -> u16 {
     match (ends.from.0, ends.to.0) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
             checksum::pseudo_v4(from, to, Protocol::UDP, len as u16)

@@ -33,7 +33,7 @@ pub(super) fn pass3<const FAST: bool>(
 ) {
     let (id, count) = (entrance.id, frames.len().min(VECTOR_FRAMES));
     let mut state = Tally::new(cx);
-    scratch.near.forget();
+    scratch.next_hops.forget();
     // Packets that pass queues later do not count as FastPath.
     let is_fast_path = FAST && !cx.snapshot.queues;
     let installer = match is_fast_path {
@@ -108,7 +108,7 @@ fn straight_run<const IPV6: bool>(
         if *is != class {
             break;
         }
-        let next = scratch.near.get(cx, *hop);
+        let next = scratch.next_hops.get(cx, *hop);
         let on_port = frame.ingress != entrance;
         let received = if on_port { received(frame) } else { 0 };
         if !(next.is_straight(frame.ingress) && straight::<IPV6>(frame, &next.adjacency)) {
@@ -276,7 +276,7 @@ fn tunnelled(
             HeaderClass::V6 => (&scratch.hops6, &mut state.count6),
             HeaderClass::Exit => return at,
         };
-        let next = scratch.near.get(cx, hops[*used % VECTOR_FRAMES]);
+        let next = scratch.next_hops.get(cx, hops[*used % VECTOR_FRAMES]);
         if next.adjacency.kind != Kind::Local {
             return at;
         }
@@ -329,7 +329,7 @@ fn one<const FAST: bool>(
     let received = received(frame);
     let route = PacketRoute {
         hop,
-        adjacency: &scratch.near.get(cx, hop).adjacency,
+        adjacency: &scratch.next_hops.get(cx, hop).adjacency,
         ipv6,
         own: false,
     };

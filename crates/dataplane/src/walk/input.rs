@@ -13,7 +13,7 @@ use crate::flow::upper6;
 use crate::interface::{Details, Interface};
 use crate::ipsec;
 use crate::punt::PuntReason;
-use crate::service::Found;
+use crate::service::LookupResult;
 
 /// The ingress interface of a packet.
 #[derive(Clone, Copy)]
@@ -53,11 +53,11 @@ fn local(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8], many: bool) -> O
     }
     let services = &cx.snapshot.services;
     match services.packet(packet, many, cx.interfaces.services(ingress.id)) {
-        Some(Found::Service(id)) => Some(Exit::Punt(PuntReason::Service {
+        Some(LookupResult::Service(id)) => Some(Exit::Punt(PuntReason::Service {
             id,
             meets_rules: services.meets_rules(id),
         })),
-        Some(Found::Piece) => Some(Exit::Punt(PuntReason::Local)),
+        Some(LookupResult::Piece) => Some(Exit::Punt(PuntReason::Local)),
         None => ingress.interface.mirror.map(Exit::Deliver),
     }
 }

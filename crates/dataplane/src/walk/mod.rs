@@ -59,7 +59,7 @@ mod headers;
 mod ingress;
 mod input;
 mod leave;
-mod near;
+mod next_hop_cache;
 mod options;
 mod options6;
 mod output;

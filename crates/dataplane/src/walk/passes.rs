@@ -152,7 +152,7 @@ fn walk<const FAST: bool>(
         entered,
         hops4,
         hops6,
-        near,
+        next_hops,
         ..
     } = scratch;
     entered.begin();
@@ -171,7 +171,7 @@ fn walk<const FAST: bool>(
     let main = cx.fib.main();
     main.ipv4.lookup_vector(entered.destinations4(), hops4);
     main.ipv6.lookup_vector(entered.destinations6(), hops6);
-    if near.was_crowded() {
+    if next_hops.was_crowded() {
         let counts = [entered.destinations4().len(), entered.destinations6().len()];
         for (hops, count) in [&hops4[..], &hops6[..]].into_iter().zip(counts) {
             let hops = hops.get(..count).unwrap_or_default();

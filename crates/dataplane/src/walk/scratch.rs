@@ -4,7 +4,7 @@ use frame::{VECTOR_FRAMES, Vector};
 
 use super::demux::KnownTags;
 use super::guarded;
-use super::near::Near;
+use super::next_hop_cache::NextHopCache;
 use super::pass1_results::Pass1Results;
 use crate::encap;
 use crate::ipsec;
@@ -20,7 +20,7 @@ pub(crate) struct Scratch {
     /// The next hops of each family, stored without gaps.
     pub(super) hops4: [NextHopId; VECTOR_FRAMES],
     pub(super) hops6: [NextHopId; VECTOR_FRAMES],
-    pub(super) near: Near,
+    pub(super) next_hops: NextHopCache,
     pub(super) tags: KnownTags,
     pub(super) lookups: guarded::ChunkLookups,
     /// The destinations of encapsulated frames.
@@ -40,7 +40,7 @@ impl Scratch {
             outs: [OutId::NONE; VECTOR_FRAMES],
             hops4: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             hops6: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
-            near: Near::new(),
+            next_hops: NextHopCache::new(),
             tags: KnownTags::new(),
             lookups: guarded::ChunkLookups::new(),
             nexts: encap::Nexts::new(),

@@ -17,7 +17,7 @@ use script::{Interrupt, NameQuery};
 use service::smtp::{Client, LINE_MAX, Mail, Next};
 
 use crate::host::HostPlane;
-use crate::inlet::outgoing::Road;
+use crate::inlet::outgoing::ConnectionParameters;
 use crate::inlet::trust;
 use crate::run::shared::Shared;
 
@@ -110,21 +110,21 @@ impl Sending<'_> {
         let server = &self.letter.server;
         let to = self.resolve()?;
         self.address = Some(to);
-        let road = Road {
+        let parameters = ConnectionParameters {
             host: self.host,
             source: None,
             until: self.until,
             patience: REPLY_TIMEOUT,
             interrupt: &self.interrupt,
         };
-        let stream = road.connect(SocketAddr::new(to, server.port))?;
+        let stream = parameters.connect(SocketAddr::new(to, server.port))?;
         let words = |error: std::io::Error| error.to_string();
         let again = stream.try_clone().map_err(words)?;
         let is_secured = server.tls == Tls::Yes;
         let mut client = Client::new(mail(self.letter)?, is_secured);
         let mut wire: Box<dyn Wire + '_> = match is_secured {
-            true => Box::new(self.secure(&road, stream)?),
-            false => Box::new(road.plain(stream)),
+            true => Box::new(self.secure(&parameters, stream)?),
+            false => Box::new(parameters.plain(stream)),
         };
         let mut again = Some(again);
         let mut waiting = Vec::new();
@@ -138,7 +138,7 @@ impl Sending<'_> {
                         return Err("the server sent data before TLS was established".to_owned());
                     }
                     let stream = again.take().ok_or("TLS has begun already")?;
-                    wire = Box::new(self.secure(&road, stream)?);
+                    wire = Box::new(self.secure(&parameters, stream)?);
                     say(&mut wire, &client.secured())?;
                 }
                 Next::Done(bytes) => {
@@ -152,13 +152,13 @@ impl Sending<'_> {
 
     fn secure<'r>(
         &self,
-        road: &Road<'r>,
+        parameters: &ConnectionParameters<'r>,
         stream: TcpStream,
     ) -> Result<crate::inlet::outgoing::Secured<'r>, String> {
         let server = &self.letter.server;
         let trust = self.shared.lock().trust();
         let config = trust::client(&trust, "email", Check::of(&server.check))?;
-        road.secured(stream, &server.host, config)
+        parameters.secured(stream, &server.host, config)
     }
 
     fn resolve(&self) -> Result<IpAddr, String> {

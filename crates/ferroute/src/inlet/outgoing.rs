@@ -21,7 +21,7 @@ const MAX_HEAD_BYTES: u64 = 64 << 10;
 
 /// Connection parameters of one exchange.
 #[derive(Clone, Copy)]
-pub(crate) struct Road<'a> {
+pub(crate) struct ConnectionParameters<'a> {
     /// Host plane of the sockets; `None` uses the machine's namespace.
     pub(crate) host: Option<&'a HostPlane>,
     /// Source address, if configured.
@@ -45,7 +45,7 @@ pub(crate) struct Line<'a> {
     interrupt: &'a Interrupt,
 }
 
-impl<'a> Road<'a> {
+impl<'a> ConnectionParameters<'a> {
     /// Connects.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use router::drive::netwatch::{Probe, Probed, Trial};
 use script::{Interrupt, NameQuery};
 
 use crate::host::HostPlane;
-use crate::inlet::outgoing::{Answer, Request, Road, ask};
+use crate::inlet::outgoing::{Answer, ConnectionParameters, Request, ask};
 use crate::inlet::trust;
 use crate::run::shared::Shared;
 
@@ -114,7 +114,7 @@ fn attempt(
         }
     };
     let begin = Instant::now();
-    let road = Road {
+    let parameters = ConnectionParameters {
         host,
         source: probe.source,
         until: begin + probe.timeout,
@@ -124,7 +124,7 @@ fn attempt(
     let (Trial::Tcp(port) | Trial::Http(port) | Trial::Https(port, _)) = probe.trial else {
         return Ok(());
     };
-    let stream = road.connect(SocketAddr::new(to, port))?;
+    let stream = parameters.connect(SocketAddr::new(to, port))?;
     probed.connected = begin.elapsed();
     if matches!(probe.trial, Trial::Tcp(_)) {
         return Ok(());
@@ -141,11 +141,11 @@ fn attempt(
         Trial::Https(_, check) => {
             let trust = shared.lock().trust();
             let config = trust::client(&trust, "netwatch", Check::of(check))?;
-            let line = road.secured(stream, &probe.host, config)?;
+            let line = parameters.secured(stream, &probe.host, config)?;
             ask(line, &Request::get(&probe.host, port, 443), &mut take)?
         }
         _ => ask(
-            road.plain(stream),
+            parameters.plain(stream),
             &Request::get(&probe.host, port, 80),
             &mut take,
         )?,

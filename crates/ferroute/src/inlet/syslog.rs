@@ -17,7 +17,7 @@ use rustls::{ClientConnection, StreamOwned};
 use script::Interrupt;
 
 use crate::host::HostPlane;
-use crate::inlet::outgoing::Road;
+use crate::inlet::outgoing::ConnectionParameters;
 use crate::inlet::trust;
 use crate::run::shared::Shared;
 
@@ -219,7 +219,7 @@ impl Teller {
     }
 
     fn connect(&self) -> Result<Line, String> {
-        let road = Road {
+        let parameters = ConnectionParameters {
             host: Some(&*self.host),
             source: self.server.source,
             until: Instant::now() + SEND_TIMEOUT,
@@ -227,7 +227,7 @@ impl Teller {
             // Nothing interrupts it: it has a time limit.
             interrupt: &Interrupt::default(),
         };
-        let stream = road.connect(self.server.to)?;
+        let stream = parameters.connect(self.server.to)?;
         let words = |error: io::Error| error.to_string();
         stream
             .set_write_timeout(Some(SEND_TIMEOUT))

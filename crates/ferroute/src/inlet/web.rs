@@ -10,7 +10,7 @@ use script::{Interrupt, NameQuery};
 use tool::{Fetch, Scheme};
 
 use crate::host::HostPlane;
-use crate::inlet::outgoing::{Answer, Request, Road, ask};
+use crate::inlet::outgoing::{Answer, ConnectionParameters, Request, ask};
 use crate::inlet::trust;
 use crate::run::shared::Shared;
 
@@ -61,15 +61,15 @@ impl Download<'_> {
             Some(to) => to,
             None => self.resolve(&place.host, fetch.families)?,
         };
-        // Single waits have no shorter limit; `Road` enforces the deadline.
-        let road = Road {
+        // Single waits have no shorter limit; `ConnectionParameters` enforces the deadline.
+        let parameters = ConnectionParameters {
             host: self.host,
             source: fetch.source,
             until: self.until,
             patience: fetch.patience,
             interrupt: self.stop,
         };
-        let stream = road.connect(SocketAddr::new(to, place.port))?;
+        let stream = parameters.connect(SocketAddr::new(to, place.port))?;
         let request = request(fetch);
         let mut begun = false;
         let mut each = |answer: &Answer, bytes: &[u8]| {
@@ -81,12 +81,12 @@ impl Download<'_> {
             take(Piece::Bytes(bytes))
         };
         match place.scheme {
-            Scheme::Http => ask(road.plain(stream), &request, &mut each),
+            Scheme::Http => ask(parameters.plain(stream), &request, &mut each),
             Scheme::Https => {
                 let trust = self.shared.lock().trust();
                 let config = trust::client(&trust, self.store, Check::of(fetch.check))?;
                 ask(
-                    road.secured(stream, &place.host, config)?,
+                    parameters.secured(stream, &place.host, config)?,
                     &request,
                     &mut each,
                 )

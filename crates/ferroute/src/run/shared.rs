@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use crate::host::HostPlane;
 use crate::run::fair_lock::{FairLock, Guard, Rank};
 use crate::run::workers::Sleeper;
-use crate::session::access::Entered;
+use crate::session::access::LoginSession;
 use crate::session::command_output::CommandOutput;
 use crate::session::control::Router;
 use crate::session::handle::SessionHandle;
@@ -313,7 +313,7 @@ pub(crate) struct Terminal {
     width: usize,
     /// Ends safe mode when the session is dropped.
     handle: SessionHandle,
-    entered: Arc<Entered>,
+    entered: Arc<LoginSession>,
     /// Number of the last log entry at the console's last check.
     heard: u64,
 }
@@ -328,7 +328,7 @@ fn echo(entry: &Entry) -> String {
 
 impl Terminal {
     /// Creates the session of a logged-in user.
-    pub(crate) fn new(shared: &Arc<Shared>, entered: Arc<Entered>) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, entered: Arc<LoginSession>) -> Self {
         let mut session = entered.session();
         // A login may have several consoles, each with its own safe mode.
         let handle = SessionHandle::new(shared, entered.user());

@@ -11,7 +11,7 @@ use menu::Reason;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::session::access::Entered;
+use crate::session::access::LoginSession;
 
 /// Threads for blocking work: commands and logins.
 pub(crate) const THREADS: usize = 1_024;
@@ -63,7 +63,7 @@ pub(crate) struct CommandOwner {
 
 impl CommandOwner {
     /// Returns the owner for a login, without keeping the login alive.
-    pub(crate) fn new(entered: &Entered, service: &'static str) -> Self {
+    pub(crate) fn new(entered: &LoginSession, service: &'static str) -> Self {
         Self {
             user: entered.user().to_owned(),
             is_administrator: entered.is_administrator(),

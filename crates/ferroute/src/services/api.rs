@@ -20,7 +20,7 @@ mod ordered;
 use super::admission::{CommandAdmission, CommandOwner};
 use super::{Conversation, Peer, Speaker, Stream};
 use crate::run::shared::Shared;
-use crate::session::access::{Entered, Proof, random};
+use crate::session::access::{LoginSession, Proof, random};
 use ordered::{Brake, Ordered};
 
 /// Bytes of rows sent at once.
@@ -78,7 +78,7 @@ struct Talk {
     connection: Connection,
     reader: ReadHalf<Box<dyn Stream>>,
     writer: WriteHalf<Box<dyn Stream>>,
-    entered: Option<Arc<Entered>>,
+    entered: Option<Arc<LoginSession>>,
     running: BTreeMap<u64, Brake>,
     news: Receiver<News>,
     tell: Sender<News>,

@@ -37,7 +37,7 @@ use super::admission::{CommandAdmission, CommandOwner, Turn};
 use super::page::{self, Sessions};
 use super::{Conversation, Peer, Speaker, Stream};
 use crate::run::shared::Shared;
-use crate::session::access::{Entered, Proof};
+use crate::session::access::{LoginSession, Proof};
 
 /// Timeout of a request's head, and of idle connections.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -126,7 +126,7 @@ struct Visitor {
     sessions: Arc<Sessions>,
     peer: Peer,
     /// Accepted `Authorization` header with its login.
-    known: Mutex<Option<(HeaderValue, Arc<Entered>)>>,
+    known: Mutex<Option<(HeaderValue, Arc<LoginSession>)>>,
 }
 
 impl Visitor {
@@ -183,7 +183,7 @@ impl Visitor {
         &self,
         transfer: Transfer,
         body: Incoming,
-        entered: &Arc<Entered>,
+        entered: &Arc<LoginSession>,
         via: &'static str,
     ) -> Response<Pieces> {
         let turn = match self.admission.turn(&CommandOwner::new(entered, via)).await {
@@ -296,7 +296,7 @@ impl Visitor {
     ///
     /// # Errors
     /// 401: unknown user. Errors of [`origin::check`].
-    async fn enter(&self, headers: &HeaderMap) -> Result<(Arc<Entered>, &'static str), Fault> {
+    async fn enter(&self, headers: &HeaderMap) -> Result<(Arc<LoginSession>, &'static str), Fault> {
         let Some(proof) = headers.get(AUTHORIZATION) else {
             let entered = self.sessions.of(headers);
             let entered = entered.ok_or_else(Fault::unauthorized)?;
@@ -307,7 +307,7 @@ impl Visitor {
         Ok((entered.ok_or_else(Fault::unauthorized)?, "rest-api"))
     }
 
-    async fn prove(&self, proof: &HeaderValue) -> Option<Arc<Entered>> {
+    async fn prove(&self, proof: &HeaderValue) -> Option<Arc<LoginSession>> {
         let mut known = self.known.lock().await;
         if let Some((words, entered)) = &*known
             && words == proof
@@ -383,7 +383,7 @@ fn file(path: &str) -> Response<Pieces> {
 }
 
 /// Returns user and policies of a login.
-fn who(entered: &Entered) -> Bytes {
+fn who(entered: &LoginSession) -> Bytes {
     let said = serde_json::json!({ "user": entered.user(), "policies": entered.policies() });
     Bytes::from(said.to_string())
 }
@@ -435,7 +435,12 @@ struct Command {
 
 impl Command {
     /// Runs the command in its own thread; returns when the response begins.
-    async fn run(self, shared: Arc<Shared>, entered: &Entered, turn: Turn) -> Response<Pieces> {
+    async fn run(
+        self,
+        shared: Arc<Shared>,
+        entered: &LoginSession,
+        turn: Turn,
+    ) -> Response<Pieces> {
         let mut session = entered.session();
         session.via = self.via;
         let stop = Stop(session.interrupter());

@@ -36,7 +36,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::host::HostPlane;
 use crate::run::shared::Shared;
-use crate::session::access::{Entered, Proof};
+use crate::session::access::{LoginSession, Proof};
 use admission::CommandAdmission;
 use config::Service;
 pub(crate) use listen::Listen;
@@ -67,7 +67,7 @@ impl Peer {
         user: String,
         proof: Proof,
         service: access::Service,
-    ) -> Option<Entered> {
+    ) -> Option<LoginSession> {
         let entered = shared.authenticate(user, proof, self.address.ip(), service);
         let entered = entered.await.ok()?;
         if self.place.become_session(entered.is_administrator()) {
@@ -133,7 +133,7 @@ pub(crate) trait Speaker: Send + Sync + 'static {
 }
 
 /// A service known to `/ip/service`.
-pub(crate) struct Offer {
+pub(crate) struct ServiceEntry {
     /// Name.
     pub(crate) name: &'static str,
     /// True if connections use TLS.
@@ -149,8 +149,8 @@ pub(crate) struct Offer {
 pub(crate) fn offers(
     shared: &Arc<Shared>,
     state: Option<&StateFolder>,
-) -> Result<Vec<Offer>, String> {
-    let offer = |name, tls, speaker: &Arc<dyn Speaker>| Offer {
+) -> Result<Vec<ServiceEntry>, String> {
+    let offer = |name, tls, speaker: &Arc<dyn Speaker>| ServiceEntry {
         name,
         tls,
         speaker: Arc::clone(speaker),
@@ -179,7 +179,7 @@ const THREADS: usize = 2;
 pub(crate) struct Services {
     // `None` only while this is dropped.
     runtime: Option<Runtime>,
-    offers: Vec<Offer>,
+    offers: Vec<ServiceEntry>,
     listen: Option<Listen>,
     tls: Tls,
     revision: Option<u64>,
@@ -221,7 +221,7 @@ impl Drop for OpenListener {
 impl Services {
     /// Creates all services closed.
     pub(crate) fn new(
-        offers: Vec<Offer>,
+        offers: Vec<ServiceEntry>,
         listen: Option<Listen>,
         shared: &Arc<Shared>,
         state: Option<&StateFolder>,

@@ -29,16 +29,16 @@ const MAX_CONNECTIONS: usize = 4096;
 /// The listener, if open.
 pub(super) struct Names {
     shared: Arc<Shared>,
-    door: Option<Door>,
+    listener: Option<OpenListener>,
 }
 
-struct Door {
+struct OpenListener {
     /// Configured maximum number of connections.
     most: usize,
     accepting: JoinHandle<()>,
 }
 
-impl Drop for Door {
+impl Drop for OpenListener {
     fn drop(&mut self) {
         self.accepting.abort();
     }
@@ -49,7 +49,7 @@ impl Names {
     pub(super) fn new(shared: &Arc<Shared>) -> Self {
         Self {
             shared: Arc::clone(shared),
-            door: None,
+            listener: None,
         }
     }
 
@@ -66,20 +66,24 @@ impl Names {
         let most = most.and_then(|most| usize::try_from(most).ok());
         let most = most.unwrap_or(20).min(MAX_CONNECTIONS);
         let Some(host) = host.filter(|_| is_open) else {
-            self.door = None;
+            self.listener = None;
             return Ok(());
         };
-        if self.door.as_ref().is_some_and(|door| door.most == most) {
+        if self
+            .listener
+            .as_ref()
+            .is_some_and(|listener| listener.most == most)
+        {
             return Ok(());
         }
-        self.door = None;
+        self.listener = None;
         let listener = listen::in_host(host, PORT)?;
         let inside = runtime.enter();
         let listener = TcpListener::from_std(listener)?;
         drop(inside);
         let shared = Arc::clone(&self.shared);
         let accepting = runtime.spawn(accept(listener, most, shared));
-        self.door = Some(Door { most, accepting });
+        self.listener = Some(OpenListener { most, accepting });
         Ok(())
     }
 }

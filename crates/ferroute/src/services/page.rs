@@ -16,7 +16,7 @@ use hyper::header::{COOKIE, HeaderMap, HeaderValue};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use crate::session::access::Entered;
+use crate::session::access::LoginSession;
 
 /// Maximum number of sessions per user.
 const MAX_SESSIONS_PER_USER: usize = 16;
@@ -36,7 +36,7 @@ const PAGE_HEADER: (&str, &str) = ("x-ferroute", "page");
 
 /// Stored session. Looking up the secret by a keyed hash reveals nothing about near misses.
 struct StoredSession {
-    entered: Arc<Entered>,
+    entered: Arc<LoginSession>,
     began: Instant,
     used: Instant,
 }
@@ -99,7 +99,11 @@ pub(super) fn claim(body: &[u8]) -> Option<(String, Vec<u8>)> {
 impl Sessions {
     /// Starts a session and returns its cookie; another session may end for it. With `tls` browsers send the
     /// cookie over TLS only. `None` if the kernel gives no random bits.
-    pub(super) fn begin(self: &Arc<Self>, entered: Arc<Entered>, tls: bool) -> Option<HeaderValue> {
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        entered: Arc<LoginSession>,
+        tls: bool,
+    ) -> Option<HeaderValue> {
         let secret = crate::session::access::random().ok()?;
         let now = Instant::now();
         self.forget_old(now);
@@ -129,7 +133,7 @@ impl Sessions {
     }
 
     /// Returns the session of a request.
-    pub(super) fn of(&self, headers: &HeaderMap) -> Option<Arc<Entered>> {
+    pub(super) fn of(&self, headers: &HeaderMap) -> Option<Arc<LoginSession>> {
         let secret = secret(headers)?;
         let now = Instant::now();
         self.forget_old(now);
@@ -162,7 +166,7 @@ impl Sessions {
     }
 
     /// Returns idle time and login of a session.
-    fn idle(&self, secret: &[u8; 32], now: Instant) -> Option<(Duration, Arc<Entered>)> {
+    fn idle(&self, secret: &[u8; 32], now: Instant) -> Option<(Duration, Arc<LoginSession>)> {
         let all = self.lock();
         let stored = all.get(secret)?;
         let idle = now.saturating_duration_since(stored.used);

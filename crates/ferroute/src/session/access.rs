@@ -33,7 +33,7 @@ pub(crate) enum Proof {
 }
 
 /// A login. Dropping it ends the login.
-pub(crate) struct Entered {
+pub(crate) struct LoginSession {
     shared: Arc<Shared>,
     login: Login,
     /// Interrupts of its sessions.
@@ -44,7 +44,7 @@ pub(crate) struct Entered {
     _told: Option<oneshot::Sender<()>>,
 }
 
-impl Entered {
+impl LoginSession {
     fn new(shared: &Arc<Shared>, login: Login) -> Self {
         let ends = Arc::new(LoginInterrupts::default());
         login.when_ended(Waker::from(Arc::clone(&ends)));
@@ -112,7 +112,7 @@ impl Entered {
     }
 }
 
-impl Drop for Entered {
+impl Drop for LoginSession {
     fn drop(&mut self) {
         let mut instance = self.shared.read();
         set_clock(&mut instance, self.shared.now());
@@ -131,7 +131,7 @@ impl Shared {
         proof: Proof,
         address: IpAddr,
         service: Service,
-    ) -> Result<Entered, Refused> {
+    ) -> Result<LoginSession, Refused> {
         match proof {
             Proof::Password(secret) => {
                 let turn = move |shared: &Arc<Self>| {
@@ -171,12 +171,12 @@ impl Shared {
         done.unwrap_or(Err(Refused::Full))
     }
 
-    fn admit(self: &Arc<Self>, answer: Answer) -> Result<Entered, Refused> {
+    fn admit(self: &Arc<Self>, answer: Answer) -> Result<LoginSession, Refused> {
         let mut instance = self.read();
         set_clock(&mut instance, self.now());
         let login = instance.admit(answer)?;
         drop(instance);
-        Ok(Entered::new(self, login))
+        Ok(LoginSession::new(self, login))
     }
 
     /// Logs in the client of the local socket: the user who runs the router. Single commands are not logged.
@@ -187,12 +187,12 @@ impl Shared {
         self: &Arc<Self>,
         user: &str,
         quiet: bool,
-    ) -> Result<Entered, Refused> {
+    ) -> Result<LoginSession, Refused> {
         let mut instance = self.read();
         set_clock(&mut instance, self.now());
         let login = instance.admit_locally(user, quiet)?;
         drop(instance);
-        Ok(Entered::new(self, login))
+        Ok(LoginSession::new(self, login))
     }
 }
 

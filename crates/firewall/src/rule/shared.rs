@@ -35,7 +35,7 @@ pub(super) struct Shared<const N: usize> {
 }
 
 /// Result of [`Shared::enter`].
-pub(super) struct Entered<'a, const N: usize> {
+pub(super) struct SharedEntry<'a, const N: usize> {
     /// The entry's values.
     pub(super) values: &'a Values<N>,
     /// True if the entry is new; `begin` initialised its values.
@@ -99,15 +99,15 @@ impl<const N: usize> Shared<N> {
         stale: impl Fn(&Values<N>) -> bool,
         age: impl Fn(&Values<N>) -> Option<u64>,
         begin: impl Fn(&Values<N>),
-    ) -> Option<Entered<'_, N>> {
+    ) -> Option<SharedEntry<'_, N>> {
         for attempt in 0..2 * TRIES {
             if let Some(values) = self.find(tag) {
-                return Some(Entered { values, new: false });
+                return Some(SharedEntry { values, new: false });
             }
             if attempt >= TRIES
                 && let Some(values) = self.finish(tag, &begin)
             {
-                return Some(Entered { values, new: false });
+                return Some(SharedEntry { values, new: false });
             }
             let place = self.free(tag, &stale, &age)?;
             let (word, values) = self.place(place);
@@ -124,7 +124,7 @@ impl<const N: usize> Shared<N> {
             }
             begin(values);
             word.store(tag, Ordering::SeqCst);
-            return Some(Entered { values, new: true });
+            return Some(SharedEntry { values, new: true });
         }
         None
     }

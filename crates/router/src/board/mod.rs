@@ -5,25 +5,26 @@
 //!   boards.rs  the boards: names, chips with their ports, lanes
 //!   chip.rs    the chips: which features they switch with, how many hosts, VLANs and rules they hold
 //!   lanes.rs   ports that share a connection to the processor
-//!   asks.rs    offload requests of a configuration
+//!   offload_requests.rs  offload requests of a configuration
 //!   plan.rs    which ports of bridges are switched, and why others are not
 //! ```
 //!
 //! A machine that is not a board of RouterOS's maker has one chip: the kernel, which switches between all ports that
 //! AF_XDP drives ([`Board::MACHINE`]).
 
-mod asks;
 mod boards;
 mod chip;
 mod lanes;
+mod offload_requests;
 mod plan;
 
-pub use asks::{Asks, Lacks};
 pub use boards::BOARDS;
 pub use chip::{Chip, Needs, Rules};
 pub use lanes::{CpuLane, Shared};
+pub use offload_requests::{Asks, Lacks};
 pub use plan::{
-    BondMode, BridgeAsks, Carrier, Place, Plan, PortAsks, Reason, SpanningTree, TagType, plan,
+    BondMode, BridgeRequest, Carrier, Plan, PortRequest, Reason, SpanningTree, SwitchPosition,
+    TagType, plan,
 };
 
 /// A model of a board.

@@ -37,7 +37,7 @@ pub enum TagType {
 
 /// Requests of a bridge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BridgeAsks<'a> {
+pub struct BridgeRequest<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its spanning tree protocol.
@@ -48,7 +48,7 @@ pub struct BridgeAsks<'a> {
     pub wants: Needs,
 }
 
-impl BridgeAsks<'_> {
+impl BridgeRequest<'_> {
     fn needs(&self) -> Needs {
         let tree = match self.tree {
             SpanningTree::None => Needs::default(),
@@ -86,7 +86,7 @@ pub enum Carrier<'a> {
 
 /// Requests of a bridge port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PortAsks<'a> {
+pub struct PortRequest<'a> {
     /// Index of its bridge in the requests.
     pub bridge: usize,
     /// Carrier of its frames.
@@ -101,7 +101,7 @@ pub struct PortAsks<'a> {
 
 /// Position of a switched port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SwitchPosition {
     /// Number of the chip.
     pub chip: usize,
     /// Group of ports that switch among each other.
@@ -148,10 +148,10 @@ impl fmt::Display for Reason {
 }
 
 /// Result for each requested port, in order: its position, or the reason why it is not switched.
-pub type Plan = Vec<Result<Place, Reason>>;
+pub type Plan = Vec<Result<SwitchPosition, Reason>>;
 
 /// Computes the switched ports. `bridges` and `ports` are in the order of the configuration.
-pub fn plan(board: &Board, bridges: &[BridgeAsks<'_>], ports: &[PortAsks<'_>]) -> Plan {
+pub fn plan(board: &Board, bridges: &[BridgeRequest<'_>], ports: &[PortRequest<'_>]) -> Plan {
     let mut groups = Groups::default();
     let mut plan = Vec::with_capacity(ports.len());
     // The chip belongs to the first bridge with a suitable port, in the order of bridges, not of ports.
@@ -170,7 +170,11 @@ pub fn plan(board: &Board, bridges: &[BridgeAsks<'_>], ports: &[PortAsks<'_>]) -
 }
 
 /// Returns the chip that can switch a port.
-fn suits(board: &Board, bridge: &BridgeAsks<'_>, port: &PortAsks<'_>) -> Result<usize, Reason> {
+fn suits(
+    board: &Board,
+    bridge: &BridgeRequest<'_>,
+    port: &PortRequest<'_>,
+) -> Result<usize, Reason> {
     if !port.hw {
         return Err(Reason::NotAsked);
     }
@@ -220,8 +224,8 @@ impl Groups {
         &mut self,
         board: &Board,
         key @ (chip, _): (usize, usize),
-        bridges: &[BridgeAsks<'_>],
-    ) -> Result<Place, Reason> {
+        bridges: &[BridgeRequest<'_>],
+    ) -> Result<SwitchPosition, Reason> {
         if self.seats == SwitchPort::MOST {
             return Err(Reason::Full);
         }
@@ -242,7 +246,7 @@ impl Groups {
             }
         };
         self.seats += 1;
-        Ok(Place { chip, group })
+        Ok(SwitchPosition { chip, group })
     }
 }
 

@@ -137,7 +137,7 @@ pub struct Shares {
 
 /// Inputs of the layout.
 #[derive(Clone, Copy, Debug)]
-pub struct Ground<'a> {
+pub struct LayoutInputs<'a> {
     /// The intent.
     pub intent: &'a Intent,
     /// Attached ports.
@@ -149,7 +149,7 @@ pub struct Ground<'a> {
 }
 
 #[cfg(test)]
-impl<'a> Ground<'a> {
+impl<'a> LayoutInputs<'a> {
     /// Inputs of a router without a host plane.
     pub(crate) fn without_host_plane(
         intent: &'a Intent,
@@ -198,7 +198,7 @@ pub struct LayoutUpdate {
 
 impl Layout {
     /// Computes the layout of all interfaces.
-    pub fn new(ground: &Ground<'_>, numbers: &mut Numbers) -> Self {
+    pub fn new(ground: &LayoutInputs<'_>, numbers: &mut Numbers) -> Self {
         let mut layout = Self::default();
         let all = ground.intent.interfaces.keys().copied().collect();
         layout.lay_out(all, ground, numbers);
@@ -210,7 +210,7 @@ impl Layout {
     pub fn lay_out(
         &mut self,
         items: BTreeSet<ItemId>,
-        ground: &Ground<'_>,
+        ground: &LayoutInputs<'_>,
         numbers: &mut Numbers,
     ) -> LayoutUpdate {
         let interfaces = &ground.intent.interfaces;
@@ -265,7 +265,7 @@ impl Layout {
     }
 
     /// Updates the base of link addresses; returns the items whose link addresses depend on it, if it changed.
-    fn base_on(&mut self, ground: &Ground<'_>) -> Vec<ItemId> {
+    fn base_on(&mut self, ground: &LayoutInputs<'_>) -> Vec<ItemId> {
         let mut macs = ground.ports.values().map(|port| port.mac);
         let base = macs.find(|mac| *mac != Mac::default()).unwrap_or_default();
         if core::mem::replace(&mut self.base, base) == base {
@@ -381,7 +381,7 @@ impl Layout {
         item: ItemId,
         id: InterfaceId,
         interface: &intent::Interface,
-        ground: &Ground<'_>,
+        ground: &LayoutInputs<'_>,
     ) -> Laid {
         let mut laid = Laid::new(item, id, interface);
         let site = Site {

@@ -10,7 +10,7 @@ use dataplane::snapshot::{
 };
 use frame::InterfaceId;
 
-use super::layout::{Ground, Layout, PortState};
+use super::layout::{Layout, LayoutInputs, PortState};
 use super::missing::Missing;
 use crate::intent::{AnyNet, Intent, ItemId, Name, Rule};
 use crate::rib::{Family, Net};
@@ -21,7 +21,7 @@ pub type MirrorPorts = BTreeMap<u16, PortState>;
 /// Compiles a snapshot with this epoch. `tables` contains the numbers of the routing tables by name.
 pub fn compile(
     epoch: u64,
-    ground: &Ground<'_>,
+    ground: &LayoutInputs<'_>,
     layout: &Layout,
     mirror_ports: &MirrorPorts,
     tables: &BTreeMap<Name, u16>,
@@ -94,7 +94,7 @@ fn slow(ipv6: bool, made: &Snapshot) -> SlowReasons {
 
 fn bind_ports(
     snapshot: &mut Snapshot,
-    ground: &Ground<'_>,
+    ground: &LayoutInputs<'_>,
     layout: &Layout,
     mirror_ports: &MirrorPorts,
 ) {

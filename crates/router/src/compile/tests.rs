@@ -53,7 +53,7 @@ fn desk(configuration: &str) -> RuleMenu {
         (Name::from("guest"), port(2)),
     ]);
     let mut numbers = Numbers::default();
-    let ground = Ground::without_host_plane(&intent, &ports);
+    let ground = LayoutInputs::without_host_plane(&intent, &ports);
     let layout = Layout::new(&ground, &mut numbers);
     let addresses = Addresses::new(&intent, &layout);
     let mut tables = BTreeMap::from([(Name::from("main"), 0)]);

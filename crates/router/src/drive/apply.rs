@@ -10,8 +10,8 @@ use crate::firewall::{Around, Firewall};
 use crate::intent::{ItemId, Route};
 use crate::plan::{Step, plan};
 use crate::read::{self, ROUTES4, ROUTES6};
+use crate::recompute_set::RecomputeSet;
 use crate::rib::Family;
-use crate::touched::Touched;
 
 /// Routes that changed, by item: the old and the new route.
 type Rerouted<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
@@ -26,7 +26,7 @@ impl Control {
         self.mount_disks(store, None);
         let pending = self.follow_features(store, None);
         self.plan_offload();
-        let mut touched = Touched::default();
+        let mut touched = RecomputeSet::default();
         touched.everything(&running);
         touched.everything(&self.intent);
         self.reconcile(

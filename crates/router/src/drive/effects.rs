@@ -179,17 +179,17 @@ impl Control {
         self.features.lookups.want(name, wanted, self.now);
     }
 
-    fn take_queues(&mut self, wanted: queue::Wanted, pending: &mut Pending) {
+    fn take_queues(&mut self, wanted: queue::QueueRequest, pending: &mut Pending) {
         match wanted {
-            queue::Wanted::Change {
+            queue::QueueRequest::Change {
                 change,
                 marks,
                 within,
             } => self.tell_queue(change, &marks, &within),
-            queue::Wanted::Before(interface, on) => {
+            queue::QueueRequest::Before(interface, on) => {
                 { &mut self.intent }.queue(&interface, on, &mut pending.touched);
             }
-            queue::Wanted::Packets(on) => {
+            queue::QueueRequest::Packets(on) => {
                 self.intent.queues = on;
                 self.due.snapshot = true;
             }
@@ -304,7 +304,7 @@ impl Control {
     /// Starts or stops the delivery of a service's packets on an interface.
     fn ask_for(&mut self, service: &'static str, interface: InterfaceId, on: bool) {
         let table = self.published.table();
-        self.services.ask(table, (service, interface), on);
+        self.services.deliver_on(table, service, interface, on);
     }
 
     /// Passes an ARP or neighbour discovery packet to the neighbour table.

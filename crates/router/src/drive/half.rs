@@ -388,13 +388,14 @@ pub(super) fn send(
     payload: &[u8],
     means: &mut Means<'_>,
 ) {
-    send_from(id, (None, to), ether_type, payload, means);
+    send_from(id, None, to, ether_type, payload, means);
 }
 
 /// Sends a frame of control by an interface from another link address than the interface's.
 pub(super) fn send_from(
     id: InterfaceId,
-    (from, to): (Option<Mac>, Mac),
+    from: Option<Mac>,
+    to: Mac,
     ether_type: EtherType,
     payload: &[u8],
     means: &mut Means<'_>,

@@ -7,7 +7,7 @@ use core::net::IpAddr;
 
 use dataplane::DropReason;
 use dataplane::interface::InterfaceTable;
-use dataplane::service::{Found, SERVICES, Service, ServiceId, ServiceSet, Services};
+use dataplane::service::{LookupResult, SERVICES, Service, ServiceId, ServiceSet, Services};
 use frame::{Frame, InterfaceId};
 use menu::Store;
 use wire::{EtherType, Protocol, icmpv4, icmpv6, ipv4, ipv6, udp};
@@ -102,10 +102,11 @@ impl Registry {
     }
 
     /// Starts or stops the delivery of a service on an interface.
-    pub(super) fn ask(
+    pub(super) fn deliver_on(
         &mut self,
         table: &InterfaceTable,
-        (service, interface): (&'static str, InterfaceId),
+        service: &'static str,
+        interface: InterfaceId,
         on: bool,
     ) {
         if let Some(id) = self.place(service) {
@@ -253,7 +254,7 @@ impl Control {
             id => self.interfaces().services(id),
         };
         match self.services.table.packet(packet, many, asked) {
-            Some(Found::Service(id)) => self.hear(frame, id, worker),
+            Some(LookupResult::Service(id)) => self.hear(frame, id, worker),
             _ => match check(packet) {
                 Ok(()) => self.unheard(frame, worker),
                 Err(reason) => self.workers.discard(frame, reason),
@@ -307,8 +308,7 @@ impl Control {
             }
             How::FrameFrom(from, to, ether_type) => {
                 let (_, mut means) = self.arp();
-                let between = (Some(from), to);
-                half::send_from(interface, between, ether_type, &bytes, &mut means);
+                half::send_from(interface, Some(from), to, ether_type, &bytes, &mut means);
             }
             How::Routed => {
                 self.identify(&mut bytes);

@@ -11,8 +11,8 @@ use super::half::{Half, Side};
 use crate::compile::{Laid, Layout, LayoutUpdate, Moved};
 use crate::intent::{Items, Neighbour};
 use crate::plan::{Step, plan};
+use crate::recompute_set::RecomputeSet;
 use crate::rib::Family;
-use crate::touched::Touched;
 
 impl Control {
     /// Creates, changes and removes the neighbour machines of interfaces.
@@ -130,7 +130,7 @@ impl Control {
     }
 
     /// Applies changes of configured neighbours.
-    pub(super) fn change_statics(&mut self, touched: &Touched, update: &LayoutUpdate) {
+    pub(super) fn change_statics(&mut self, touched: &RecomputeSet, update: &LayoutUpdate) {
         let named = { update.names.iter() }.filter_map(|name| self.layout.by_name.get(name));
         let others: BTreeSet<_> = named.chain(update.before.keys()).copied().collect();
         for (name, address) in &touched.neighbours4 {

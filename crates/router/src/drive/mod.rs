@@ -18,7 +18,7 @@
 //! - watching: `flows.rs` (connection counters, for collectors), `netwatch.rs` (probes by the owner), `fetches.rs`
 //!   (pages), `sniff/` (torch, sniffer)
 //! - firewall: `rule_events.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names), `patterns.rs`
-//! - other: `log/mod.rs`, `keep.rs` (state that survives a restart), `rate.rs`, `asking.rs`, `effects.rs` and
+//! - other: `log/mod.rs`, `persistence.rs` (state that survives a restart), `rate.rs`, `asking.rs`, `effects.rs` and
 //!   `objects.rs` (effects of features)
 
 mod addresses;
@@ -36,7 +36,6 @@ pub mod half;
 pub(crate) mod hear;
 mod icmp;
 mod items;
-mod keep;
 pub mod log;
 mod machines;
 mod meanwhile;
@@ -46,6 +45,7 @@ mod objects;
 pub(crate) mod offload;
 mod output;
 pub mod patterns;
+mod persistence;
 mod pieces;
 mod ping;
 mod publish;

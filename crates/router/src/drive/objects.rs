@@ -8,13 +8,13 @@ use crate::firewall::Around;
 use crate::intent::{ItemId, Route, Wanted};
 use crate::object::{DynamicName, DynamicQueue, Made, Owner};
 use crate::plan::Step;
+use crate::recompute_set::RecomputeSet;
 use crate::rib::{V4, V6};
-use crate::touched::Touched;
 
 /// Changes of the intent by effects, still to be applied.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    pub(super) touched: Touched,
+    pub(super) touched: RecomputeSet,
     /// Changed routes, with the route before the change.
     routes4: Vec<(ItemId, Option<Route<V4>>)>,
     routes6: Vec<(ItemId, Option<Route<V6>>)>,

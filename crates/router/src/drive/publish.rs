@@ -9,7 +9,7 @@ use dataplane::snapshot::Snapshot;
 use frame::InterfaceId;
 
 use super::Control;
-use crate::compile::{self, Ground};
+use crate::compile::{self, LayoutInputs};
 
 impl Control {
     /// Publishes changed interfaces, then a new snapshot if it differs from the current one.
@@ -35,7 +35,7 @@ impl Control {
     /// Compiles a snapshot, and publishes it if it differs from the last published snapshot. Returns whether it
     /// differs.
     fn publish_snapshot(&mut self) -> bool {
-        let ground = Ground {
+        let ground = LayoutInputs {
             intent: &self.intent,
             ports: &self.ports,
             mirrors: &self.mirrors,

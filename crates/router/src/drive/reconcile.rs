@@ -1,7 +1,7 @@
 //! Applies a change: recomputes everything that depends on the changed items, and carries out the difference.
 //!
 //! ```text
-//! Touched ─▶ layout ─▶ addresses ─▶ firewall ─▶ links ─▶ publish ─▶ machines ─▶ addresses added and removed
+//! RecomputeSet ─▶ layout ─▶ addresses ─▶ firewall ─▶ links ─▶ publish ─▶ machines ─▶ addresses added and removed
 //!               └▶ names with another interface ─▶ routes, neighbours, rules that name them
 //! ```
 //! The cost depends on the changed items and their dependants, such as the VLANs and the addresses of an interface, and
@@ -16,12 +16,12 @@ use service::icmp::Rate;
 
 use super::Control;
 use crate::compile::address::OfferKey;
-use crate::compile::{Ground, Laid, LayoutUpdate, Moved};
+use crate::compile::{Laid, LayoutInputs, LayoutUpdate, Moved};
 use crate::firewall::{Around, Firewall, Others};
 use crate::intent::Name;
 use crate::object::What;
+use crate::recompute_set::RecomputeSet;
 use crate::rib::MAIN;
-use crate::touched::Touched;
 
 /// Updates the firewall after the layout; returns whether the firewall changed.
 pub(super) type Follow<'a> = &'a mut dyn FnMut(&mut Firewall, &Around<'_>) -> bool;
@@ -41,9 +41,9 @@ impl Control {
     /// Applies an attached, detached or changed port.
     pub(super) fn port_changed(&mut self, name: &str) {
         let on = self.intent.interfaces.on(name);
-        let touched = Touched {
+        let touched = RecomputeSet {
             interfaces: on.map(|(item, _)| item).collect(),
-            ..Touched::default()
+            ..RecomputeSet::default()
         };
         self.due.snapshot = true;
         self.plan_offload();
@@ -54,9 +54,9 @@ impl Control {
     /// Applies created or removed mirrors of these interfaces.
     pub(crate) fn mirrors_changed(&mut self, ids: &[InterfaceId]) {
         let laid = ids.iter().filter_map(|id| self.layout.interfaces.get(id));
-        let touched = Touched {
+        let touched = RecomputeSet {
             interfaces: laid.map(|laid| laid.item).collect(),
-            ..Touched::default()
+            ..RecomputeSet::default()
         };
         self.due.snapshot = true;
         self.reconcile(&touched, None);
@@ -64,7 +64,7 @@ impl Control {
 
     /// Recomputes the objects in `touched`, and carries out the difference. `firewall` updates the firewall in between,
     /// so that workers see all changes at once.
-    pub(super) fn reconcile(&mut self, touched: &Touched, firewall: Option<Follow<'_>>) {
+    pub(super) fn reconcile(&mut self, touched: &RecomputeSet, firewall: Option<Follow<'_>>) {
         let tables = touched.tables && self.number_tables();
         let update = self.lay_out(touched);
         let moved = self.place_addresses(touched, &update);
@@ -122,8 +122,8 @@ impl Control {
         tables
     }
 
-    fn lay_out(&mut self, touched: &Touched) -> LayoutUpdate {
-        let ground = Ground {
+    fn lay_out(&mut self, touched: &RecomputeSet) -> LayoutUpdate {
+        let ground = LayoutInputs {
             intent: &self.intent,
             ports: &self.ports,
             mirrors: &self.mirrors,
@@ -159,7 +159,7 @@ impl Control {
     /// Updates the addresses of interfaces that changed, or whose addresses changed.
     fn place_addresses(
         &mut self,
-        touched: &Touched,
+        touched: &RecomputeSet,
         update: &LayoutUpdate,
     ) -> BTreeMap<InterfaceId, Moved> {
         self.addresses.forget(&touched.items4, &touched.items6);
@@ -198,7 +198,7 @@ impl Control {
 
     fn follow_firewall_names(
         &mut self,
-        touched: &Touched,
+        touched: &RecomputeSet,
         update: &LayoutUpdate,
         tables: bool,
         firewall: Option<Follow<'_>>,
@@ -254,7 +254,7 @@ impl Control {
     /// their advertisements.
     fn others(
         &self,
-        touched: &Touched,
+        touched: &RecomputeSet,
         update: &LayoutUpdate,
         moved: &BTreeMap<InterfaceId, Moved>,
     ) -> BTreeSet<InterfaceId> {

@@ -436,7 +436,7 @@ fn key(
 /// Whether a list contains the interfaces of a class.
 fn has(lists: &BTreeMap<Name, InterfaceList>, name: &str, key: &Key) -> bool {
     let own = |list: &str| key.lists.contains(list);
-    is_in(lists, name, (&own, key.dynamic), 0)
+    is_in(lists, name, &own, key.dynamic, 0)
 }
 
 /// Whether a list contains an interface; `own` returns whether it is a direct member of a list. RouterOS: members of
@@ -444,7 +444,8 @@ fn has(lists: &BTreeMap<Name, InterfaceList>, name: &str, key: &Key) -> bool {
 pub(crate) fn is_in(
     lists: &BTreeMap<Name, InterfaceList>,
     name: &str,
-    (own, dynamic): (&dyn Fn(&str) -> bool, bool),
+    own: &dyn Fn(&str) -> bool,
+    dynamic: bool,
     depth: usize,
 ) -> bool {
     match name {
@@ -459,7 +460,7 @@ pub(crate) fn is_in(
     };
     let any = |names: &[Name]| {
         let mut names = names.iter();
-        names.any(|name| is_in(lists, name, (own, dynamic), depth + 1))
+        names.any(|name| is_in(lists, name, own, dynamic, depth + 1))
     };
     own(name) || any(&list.include) && !any(&list.exclude)
 }

@@ -16,7 +16,7 @@ use menu::{Offline, Store};
 use script::Session;
 
 use super::*;
-use crate::compile::{Ground, Layout, Numbers};
+use crate::compile::{Layout, LayoutInputs, Numbers};
 use crate::object::DYNAMIC;
 
 /// A configuration on the ports `ether1` and `ether2`, and its firewall.
@@ -66,7 +66,7 @@ impl Bench {
     fn lay_out(&mut self) {
         self.intent = crate::features::intent(&self.store);
         let ports = BTreeMap::new();
-        let ground = Ground::without_host_plane(&self.intent, &ports);
+        let ground = LayoutInputs::without_host_plane(&self.intent, &ports);
         self.layout = Layout::new(&ground, &mut self.numbers);
         for (item, table) in &self.intent.tables {
             let number = self.numbers.table(*item).expect("room for a table");

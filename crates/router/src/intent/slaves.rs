@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dataplane::interface::Above;
 
 use super::{Intent, Name};
-use crate::touched::Touched;
+use crate::recompute_set::RecomputeSet;
 
 /// Masters and slaves. Features set them by `Effect::Slave`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Intent {
         slave: &Name,
         above: Above,
         master: Option<Name>,
-        touched: &mut Touched,
+        touched: &mut RecomputeSet,
     ) {
         let before = self.slaves.set(slave, above, master.clone());
         if before == master {

@@ -37,7 +37,7 @@ use dataplane::interface::Above;
 use frame::InterfaceId;
 use menu::Item;
 
-use crate::compile::{Ground, Laid, Layout};
+use crate::compile::{Laid, Layout, LayoutInputs};
 use crate::intent::{Class, Interface, Name};
 use crate::link_modes::LinkWish;
 
@@ -203,7 +203,7 @@ pub struct Site<'a> {
     /// Layout of interfaces so far.
     pub layout: &'a Layout,
     /// Ports and intent.
-    pub ground: &'a Ground<'a>,
+    pub ground: &'a LayoutInputs<'a>,
 }
 
 /// Types of interfaces of IF-MIB, with their numbers (IANAifType).

@@ -24,7 +24,7 @@ use machine::{Duration, Instant, Machine};
 use wire::{Mac, vrrp};
 
 pub use config::{Authentication, Config, Version};
-use receive::Offer;
+use receive::AdvertisementContents;
 pub use receive::{Fault, ReceivedAdvertisement, parse};
 
 /// State of a virtual router.
@@ -268,7 +268,7 @@ impl VirtualRouter {
     }
 
     /// Handles a valid advertisement of this virtual router (RFC 5798, 6.4.2 and 6.4.3).
-    fn take(&mut self, offer: &Offer, now: Instant, out: &mut Vec<Action>) {
+    fn take(&mut self, offer: &AdvertisementContents, now: Instant, out: &mut Vec<Action>) {
         let own = self.config.priority;
         match (self.state, offer.priority) {
             (State::Initialise, _) => {}

@@ -60,7 +60,7 @@ impl ReceivedAdvertisement<'_> {
 
 /// Contents of a valid advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct AdvertisementContents {
     pub(super) priority: u8,
     pub(super) from: IpAddr,
     pub(super) interval: Duration,
@@ -120,7 +120,10 @@ fn parse6(packet: &[u8]) -> Option<ReceivedAdvertisement<'_>> {
 }
 
 /// Validates an advertisement for this virtual router and returns its contents.
-pub(super) fn check(config: &Config, heard: &ReceivedAdvertisement<'_>) -> Result<Offer, Fault> {
+pub(super) fn check(
+    config: &Config,
+    heard: &ReceivedAdvertisement<'_>,
+) -> Result<AdvertisementContents, Fault> {
     if heard.ttl != TTL {
         return Err(Fault::Ttl);
     }
@@ -150,7 +153,7 @@ pub(super) fn check(config: &Config, heard: &ReceivedAdvertisement<'_>) -> Resul
             (interval, None)
         }
     };
-    Ok(Offer {
+    Ok(AdvertisementContents {
         priority: heard.advertisement.priority(),
         from: heard.between.0,
         interval,

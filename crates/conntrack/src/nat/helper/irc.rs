@@ -25,7 +25,7 @@ pub(super) fn read(text: &[u8], view: &View, known: &dyn Expected, findings: &mu
             return;
         };
         from += at + MARK.len();
-        if let Some(offer) = Offer::at(text, from) {
+        if let Some(offer) = DccOffer::at(text, from) {
             let _ = carry_out(offer, view, known, findings);
         }
     }
@@ -34,7 +34,7 @@ pub(super) fn read(text: &[u8], view: &View, known: &dyn Expected, findings: &mu
 /// Returns the text to keep for the next segment: an incomplete line whose offer was not read yet.
 pub(super) fn rest(text: &[u8]) -> &[u8] {
     let line = unfinished(text);
-    let offer = find(line, MARK).and_then(|at| Offer::at(line, at + MARK.len()));
+    let offer = find(line, MARK).and_then(|at| DccOffer::at(line, at + MARK.len()));
     match offer {
         None if line.len() <= LINE => line,
         _ => PASSED,
@@ -42,13 +42,13 @@ pub(super) fn rest(text: &[u8]) -> &[u8] {
 }
 
 /// The endpoint of an offer and its position in the text.
-struct Offer {
+struct DccOffer {
     host: u32,
     port: u16,
     at: Range<usize>,
 }
 
-impl Offer {
+impl DccOffer {
     /// Parses the offer whose kind begins at `at`.
     fn at(text: &[u8], at: usize) -> Option<Self> {
         let end = find(&text[at..], b"\n").map_or(text.len(), |end| at + end + 1);
@@ -74,7 +74,7 @@ impl Offer {
 /// Adds an expectation for the offered endpoint and an edit to the translated one. Returns `None`, without
 /// findings, if that is impossible.
 fn carry_out(
-    offer: Offer,
+    offer: DccOffer,
     view: &View,
     known: &dyn Expected,
     findings: &mut Findings,

@@ -8,7 +8,7 @@ use crate::connection::Tick;
 use crate::counters::Traffic;
 use crate::out::OutId;
 use crate::outlet::Outlet;
-use crate::walk::near::Near;
+use crate::walk::next_hop_cache::NextHopCache;
 use crate::walk::pass1_results::HeaderClass;
 use crate::walk::shortcut_installer::ShortcutInstaller;
 use crate::walk::tally::Tally;
@@ -30,7 +30,7 @@ pub(super) struct Passes<'a, 'o> {
     /// By family: installs shortcuts for connections at the ingress port.
     pub(super) installers: [Option<ShortcutInstaller>; 2],
     pub(super) tally: Tally,
-    pub(super) near: &'o mut Near,
+    pub(super) next_hops: &'o mut NextHopCache,
     pub(super) outlet: &'o mut Outlet,
 }
 

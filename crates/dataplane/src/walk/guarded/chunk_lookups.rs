@@ -14,7 +14,7 @@ use crate::connection::{BatchLookup, BatchPackets, NatState, Tick, Tracker};
 use crate::packet::Fields;
 use crate::rule::First;
 use crate::walk::Context;
-use crate::walk::near::Near;
+use crate::walk::next_hop_cache::NextHopCache;
 use crate::walk::packet::packet;
 use crate::walk::pass1_results::HeaderClass;
 
@@ -177,7 +177,7 @@ impl ChunkLookups {
         &mut self,
         plain: &PlainChains<'_>,
         cx: &Context<'_>,
-        near: &mut Near,
+        next_hops: &mut NextHopCache,
         tracker: &Tracker,
     ) {
         if self.batch.translates() {
@@ -187,7 +187,7 @@ impl ChunkLookups {
                 false => self.batch.turn::<false>(fields, read, tracker),
             }
         }
-        self.batch.route(cx, near);
+        self.batch.route(cx, next_hops);
         plain.look_up(&self.batch, &self.fields, &mut self.firsts);
     }
 

@@ -19,7 +19,7 @@ use crate::nat::Rewrite;
 use crate::out::OutId;
 use crate::table::Adjacency;
 use crate::table::adjacency::HEADER_BYTES;
-use crate::walk::near::Near;
+use crate::walk::next_hop_cache::NextHopCache;
 use crate::walk::tally::{CounterKey, Speed, received};
 use crate::walk::{Context, egress, forward, leave};
 
@@ -59,13 +59,13 @@ fn forward<const IPV6: bool>(
     fast: &Fast<'_>,
     tracker: &Tracker,
     now: Tick,
-    near: &mut Near,
+    next_hops: &mut NextHopCache,
 ) -> Option<OutId> {
     if packet.tcp && !fast.assured {
         return None;
     }
     let translated = Some(packet.way).filter(|_| fast.nat != NatState::default());
-    let next = near.get(cx, fast.next_hop.id);
+    let next = next_hops.get(cx, fast.next_hop.id);
     // Translated packets cause no redirects.
     let straight = (next.simple & translated.is_some()) | next.is_straight(frame.ingress);
     let goes = (next.generation == fast.next_hop.generation)
@@ -226,8 +226,8 @@ impl Passes<'_, '_> {
                 len,
             };
             let received = received(frame);
-            let (now, near) = (self.now, &mut *self.near);
-            let to = forward::<IPV6>(self.cx, frame, packet, &fast, tracker, now, near);
+            let (now, next_hops) = (self.now, &mut *self.next_hops);
+            let to = forward::<IPV6>(self.cx, frame, packet, &fast, tracker, now, next_hops);
             let Some(to) = to else {
                 break;
             };

@@ -13,7 +13,7 @@ use crate::packet::Fields;
 use crate::rule::{Class, Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
 use crate::walk::Context;
-use crate::walk::near::Near;
+use crate::walk::next_hop_cache::NextHopCache;
 use crate::walk::routing::{self, Address};
 
 /// Consecutive plain packets of one family, with one array per field.
@@ -308,7 +308,7 @@ impl FlowBatch {
 
     /// Routes all packets of the batch.
     #[inline(always)]
-    pub(super) fn route(&mut self, cx: &Context<'_>, near: &mut Near) {
+    pub(super) fn route(&mut self, cx: &Context<'_>, next_hops: &mut NextHopCache) {
         let (main, len) = (cx.fib.main(), self.len.min(CHUNK));
         let hops = &mut self.hops[..len];
         match self.ipv6 {
@@ -328,7 +328,7 @@ impl FlowBatch {
         let hops = hops.iter().fold(0, |others, one| others | (one.0 ^ hop));
         let others = ingress.iter().fold(0, |others, one| others | (one ^ by));
         self.alike = (hops == 0) & (others == 0);
-        let mut egress = |at: usize| u32::from(near.get(cx, self.hops[at]).class.0);
+        let mut egress = |at: usize| u32::from(next_hops.get(cx, self.hops[at]).class.0);
         if self.alike {
             self.egress[..len].fill(egress(0));
             return;

@@ -22,7 +22,7 @@ use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::packet::Fields;
 use crate::rule::{self, Chain, ChainId, First, NOBODY, Quick, Table};
-use crate::walk::near::{Near, Next};
+use crate::walk::next_hop_cache::{CachedNextHop, NextHopCache};
 use crate::walk::packet::packet;
 use crate::walk::{Context, Exit};
 
@@ -384,7 +384,7 @@ impl<'a> PlainChains<'a> {
         frame: &mut Frame,
         fields: &mut Fields,
         member: &BatchMember<'_>,
-        near: &mut Near,
+        next_hops: &mut NextHopCache,
         outlet: &mut Outlet,
     ) -> Outcome {
         let BatchMember {
@@ -393,7 +393,7 @@ impl<'a> PlainChains<'a> {
             firsts,
             batch,
         } = *member;
-        let next = near.get(cx, batched.hop);
+        let next = next_hops.get(cx, batched.hop);
         let tracker = &outlet.memory.tracker;
         if !takes(next, fields, frame) || !keeps_to(next, batched, tracker) {
             return Outcome::Guard(leave_to_guard(frame, fields, batched, tracker));
@@ -492,7 +492,7 @@ pub(super) fn write(
 /// Returns true if the connection may leave by this next hop without a check of its egress
 /// interface ([`Tracker::keeps_to`]). Connections without source translation need no such check.
 #[inline(always)]
-pub(super) fn keeps_to(next: &Next, batched: &BatchedPacket, tracker: &Tracker) -> bool {
+pub(super) fn keeps_to(next: &CachedNextHop, batched: &BatchedPacket, tracker: &Tracker) -> bool {
     let translated = batched.passed.nat.intersects(NatState::SRCNAT);
     let way = batched.way.filter(|_| translated);
     way.is_none_or(|way| {
@@ -507,6 +507,6 @@ pub(super) fn keeps_to(next: &Next, batched: &BatchedPacket, tracker: &Tracker) 
 /// Returns true if the packet fits the next hop unchanged and does not leave by its ingress
 /// interface.
 #[inline(always)]
-fn takes(next: &Next, fields: &Fields, frame: &Frame) -> bool {
+fn takes(next: &CachedNextHop, fields: &Fields, frame: &Frame) -> bool {
     next.simple & (next.adjacency.egress != frame.ingress) & (fields.len <= next.adjacency.mtu)
 }

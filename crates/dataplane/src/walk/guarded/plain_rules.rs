@@ -14,13 +14,13 @@ use crate::drop::DropReason;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Tuple};
 use crate::rule::{Ahead, Changes, First, Marks, Subject};
-use crate::walk::near::Next;
+use crate::walk::next_hop_cache::CachedNextHop;
 use crate::walk::{Context, Exit, egress};
 
 /// A plain packet whose rules are evaluated one by one.
 pub(super) struct PlainEvaluation<'a> {
     pub(super) batched: &'a BatchedPacket,
-    pub(super) next: &'a Next,
+    pub(super) next: &'a CachedNextHop,
     /// Position of the packet in the batch.
     pub(super) at: usize,
     /// Result of mangle's prerouting. The later candidates were looked up with these marks.

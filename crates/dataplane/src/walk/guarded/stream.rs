@@ -9,12 +9,12 @@ use super::plain_packets::{FirstCandidates, Outcome, PlainChains, Verdict, keeps
 use crate::counters::Traffic;
 use crate::rule::{First, Quick};
 use crate::walk::Memory;
-use crate::walk::near::Next;
+use crate::walk::next_hop_cache::CachedNextHop;
 
 /// The inputs of the loop.
 pub(super) struct Stream<'a> {
     pub(super) plain: &'a PlainChains<'a>,
-    pub(super) next: &'a Next,
+    pub(super) next: &'a CachedNextHop,
     pub(super) batch: &'a FlowBatch,
     pub(super) firsts: &'a FirstCandidates,
     pub(super) memory: &'a Memory,

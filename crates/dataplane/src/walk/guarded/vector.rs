@@ -23,7 +23,7 @@ use crate::outlet::Outlet;
 use crate::walk::enter::pass1;
 use crate::walk::ingress::Entrance;
 use crate::walk::leave::Departed;
-use crate::walk::near::Near;
+use crate::walk::next_hop_cache::NextHopCache;
 use crate::walk::scratch::Scratch;
 use crate::walk::shortcut_installer::ShortcutInstaller;
 use crate::walk::tally::{CounterKey, Speed, Tally, received};
@@ -40,11 +40,11 @@ pub(in crate::walk) fn vector(
     let Scratch {
         entered,
         outs,
-        near,
+        next_hops,
         lookups,
         ..
     } = scratch;
-    let mut passes = Passes::new(cx, entrance, near, outlet);
+    let mut passes = Passes::new(cx, entrance, next_hops, outlet);
     entered.begin();
     let count = frames.len().min(VECTOR_FRAMES);
     for from in (0..count).step_by(CHUNK) {
@@ -82,10 +82,10 @@ impl<'a, 'o> Passes<'a, 'o> {
     fn new(
         cx: &'a Context<'a>,
         entrance: &Entrance,
-        near: &'o mut Near,
+        next_hops: &'o mut NextHopCache,
         outlet: &'o mut Outlet,
     ) -> Self {
-        near.forget();
+        next_hops.forget();
         let (ingress, installer) = (entrance.id, ShortcutInstaller::of(cx, entrance, outlet));
         // No interfaces are passed: the installer checks those of each flow.
         let is_free = |ipv6| {
@@ -109,7 +109,7 @@ impl<'a, 'o> Passes<'a, 'o> {
             received: Traffic::default(),
             installers: [false, true].map(|ipv6| installer.filter(|_| is_free(ipv6))),
             tally: Tally::new(cx),
-            near,
+            next_hops,
             outlet,
         }
     }
@@ -193,7 +193,7 @@ impl Passes<'_, '_> {
         lookups.look_up_early(&plain);
         self.evaluate_prerouting(&plain, chunk, lookups);
         let tracker = &self.outlet.memory.tracker;
-        lookups.look_up(&plain, self.cx, self.near, tracker);
+        lookups.look_up(&plain, self.cx, self.next_hops, tracker);
         let mut at = 0;
         while at < len {
             at += self.stream(at, chunk, lookups);
@@ -212,7 +212,7 @@ impl Passes<'_, '_> {
                 firsts,
                 batch,
             };
-            let left = plain.leave(self.cx, frame, fields, &member, self.near, self.outlet);
+            let left = plain.leave(self.cx, frame, fields, &member, self.next_hops, self.outlet);
             match left {
                 Outcome::Leaves(out) => {
                     let counters = &self.outlet.counters;
@@ -252,7 +252,7 @@ impl Passes<'_, '_> {
             return 0;
         };
         let (hop, ingress) = batch.between(from);
-        let next = self.near.get(self.cx, hop);
+        let next = self.next_hops.get(self.cx, hop);
         let egress = next.adjacency.egress;
         if !next.simple | (egress == ingress) | !self.tally.is_guarded(ipv6) {
             return 0;

@@ -12,7 +12,8 @@ use crate::firewall::filter;
 use crate::gate::PerSender;
 use crate::rule::{Action, Rule};
 use crate::service::{
-    Addressed, Carried, Match, Rate, Scope, Service, ServiceId, ServiceSet, Services, Taken,
+    Addressed, Carried, DuplicateMatch, Match, Rate, Scope, Service, ServiceId, ServiceSet,
+    Services,
 };
 use crate::testing::{ETHER1, ETHER2, MAC, MIRROR, RATE, Rig, Udp4, VLAN10, arp, ethernet, heard};
 use crate::trace::trace_packet;
@@ -372,6 +373,9 @@ fn a_match_is_of_one_service() {
     assert_eq!(add(&mut services, first, "lldp"), Ok(()));
     assert_eq!(add(&mut services, first, "lldp"), Ok(()));
     let by = "lldp";
-    assert_eq!(add(&mut services, second, "x"), Err(Taken { what, by }));
+    assert_eq!(
+        add(&mut services, second, "x"),
+        Err(DuplicateMatch { what, by })
+    );
     assert_eq!(services.name(second), "x");
 }

@@ -17,7 +17,7 @@ use super::scp::{Peer, Scp};
 use super::sftp::Server;
 use super::suffix::Suffix;
 use crate::run::shared::{Shared, Terminal};
-use crate::session::access::Entered;
+use crate::session::access::LoginSession;
 use crate::session::control::Router as _;
 use crate::session::keyboard::Keyboard;
 use crate::session::terminal::attend;
@@ -114,7 +114,7 @@ impl Open {
     pub(crate) fn start(
         &mut self,
         shared: &Arc<Shared>,
-        entered: Arc<Entered>,
+        entered: Arc<LoginSession>,
         suffix: Suffix,
         work: Work,
     ) -> bool {
@@ -180,7 +180,7 @@ impl Open {
         &mut self,
         mover: Mover,
         shared: &Arc<Shared>,
-        entered: Arc<Entered>,
+        entered: Arc<LoginSession>,
         writer: ChannelWriteHalf<Msg>,
     ) -> bool {
         let mut session = entered.session();

@@ -18,7 +18,7 @@ use super::settings::Forwards;
 use super::suffix::Suffix;
 use crate::run::shared::Shared;
 use crate::services::Peer;
-use crate::session::access::{Entered, Proof};
+use crate::session::access::{LoginSession, Proof};
 
 /// Maximum number of channels per connection.
 const MAX_CHANNELS: usize = 8;
@@ -32,7 +32,7 @@ pub(crate) struct Guest {
     peer: Peer,
     /// Password attempts so far.
     tried: u32,
-    entered: Option<Arc<Entered>>,
+    entered: Option<Arc<LoginSession>>,
     suffix: Suffix,
     channels: BTreeMap<ChannelId, Open>,
     /// Permitted authentication methods.

@@ -7,8 +7,8 @@ fn board(name: &str) -> &'static Board {
     Board::named(name).expect("it is there")
 }
 
-fn port(name: &str) -> PortAsks<'_> {
-    PortAsks {
+fn port(name: &str) -> PortRequest<'_> {
+    PortRequest {
         bridge: 0,
         carrier: Carrier::Port(name),
         hw: true,
@@ -17,10 +17,10 @@ fn port(name: &str) -> PortAsks<'_> {
     }
 }
 
-fn bridge(name: &str) -> BridgeAsks<'_> {
-    BridgeAsks {
+fn bridge(name: &str) -> BridgeRequest<'_> {
+    BridgeRequest {
         name,
-        ..BridgeAsks::default()
+        ..BridgeRequest::default()
     }
 }
 
@@ -107,8 +107,8 @@ const FAMILIES: [&[(&str, [&str; 2])]; 7] = [
 ];
 
 /// Builds a bridge and two of its ports; the bridge or the first port requests the feature of the row.
-fn asks<'a>(row: &str, [first, second]: [&'a str; 2]) -> (BridgeAsks<'a>, Vec<PortAsks<'a>>) {
-    let mut asks = BridgeAsks {
+fn asks<'a>(row: &str, [first, second]: [&'a str; 2]) -> (BridgeRequest<'a>, Vec<PortRequest<'a>>) {
+    let mut asks = BridgeRequest {
         tree: SpanningTree::None,
         ..bridge("bridge1")
     };
@@ -163,7 +163,7 @@ fn only_prestera_switches_other_tag_types_and_stacked_tags() {
         ("RB5009", ["ether1", "ether2"], false),
         ("hEX", ["ether1", "ether2"], false),
     ] {
-        let other = BridgeAsks {
+        let other = BridgeRequest {
             vlans: Some(TagType::Other),
             ..bridge("bridge1")
         };
@@ -171,7 +171,7 @@ fn only_prestera_switches_other_tag_types_and_stacked_tags() {
         let planned = plan(board(name), &[other], &ports);
         assert_eq!(planned[0].is_ok(), switches, "{name}");
 
-        let filters = BridgeAsks {
+        let filters = BridgeRequest {
             vlans: Some(TagType::Customer),
             ..bridge("bridge1")
         };
@@ -185,7 +185,7 @@ fn only_prestera_switches_other_tag_types_and_stacked_tags() {
 
 #[test]
 fn bonds_of_other_modes_and_across_chips_are_never_switched() {
-    let bond = |mode, names: &[&'static str]| PortAsks {
+    let bond = |mode, names: &[&'static str]| PortRequest {
         carrier: Carrier::Bond(mode, names.to_vec()),
         ..port("")
     };
@@ -217,19 +217,19 @@ fn a_chip_switches_for_one_bridge_and_its_ports_elsewhere_are_another_group() {
         port("ether2"),
         port("ether6"),
         port("sfp1"),
-        PortAsks {
+        PortRequest {
             bridge: 1,
             ..port("ether3")
         },
-        PortAsks {
+        PortRequest {
             bridge: 1,
             ..port("ether7")
         },
-        PortAsks {
+        PortRequest {
             hw: false,
             ..port("ether4")
         },
-        PortAsks {
+        PortRequest {
             carrier: Carrier::Software,
             ..port("")
         },
@@ -252,17 +252,17 @@ fn a_chip_switches_for_one_bridge_and_its_ports_elsewhere_are_another_group() {
 
 #[test]
 fn the_first_bridge_that_can_be_switched_gets_the_chip() {
-    let filters = BridgeAsks {
+    let filters = BridgeRequest {
         vlans: Some(TagType::Customer),
         ..bridge("vlans")
     };
     let ports = [
-        PortAsks {
+        PortRequest {
             bridge: 2,
             ..port("ether5")
         },
         port("ether1"),
-        PortAsks {
+        PortRequest {
             bridge: 1,
             ..port("ether2")
         },
@@ -284,7 +284,7 @@ fn a_crs1_keeps_seven_bridges_apart() {
     let bridges = names.map(bridge);
     let ports: Vec<_> = { board("CRS125").chips[0].ports.expect("its ports").iter() }
         .zip(0..8)
-        .map(|(name, bridge)| PortAsks {
+        .map(|(name, bridge)| PortRequest {
             bridge,
             ..port(name)
         })
@@ -296,17 +296,17 @@ fn a_crs1_keeps_seven_bridges_apart() {
 
 #[test]
 fn the_kernel_switches_several_bridges_with_supported_features() {
-    let snoops = BridgeAsks {
+    let snoops = BridgeRequest {
         wants: Needs::DHCP_SNOOPING,
         ..bridge("snoops")
     };
-    let filters = BridgeAsks {
+    let filters = BridgeRequest {
         tree: SpanningTree::Many,
         vlans: Some(TagType::Customer),
         wants: Needs::IGMP_SNOOPING,
         ..bridge("filters")
     };
-    let on = |bridge, name| PortAsks {
+    let on = |bridge, name| PortRequest {
         bridge,
         ..port(name)
     };
@@ -314,11 +314,11 @@ fn the_kernel_switches_several_bridges_with_supported_features() {
         on(0, "ether1"),
         on(1, "ether2"),
         on(2, "ether3"),
-        PortAsks {
+        PortRequest {
             lacks: Some("its device is not driven by XDP"),
             ..on(2, "ether4")
         },
-        PortAsks {
+        PortRequest {
             wants: Needs::HORIZON,
             ..on(2, "ether5")
         },
@@ -341,7 +341,7 @@ fn groups_and_ports_stay_within_the_limits_of_the_data_plane() {
     let names: Vec<_> = (0..20).map(|n| format!("bridge{n}")).collect();
     let bridges: Vec<_> = names.iter().map(|name| bridge(name)).collect();
     let one_each: Vec<_> = (0..20)
-        .map(|bridge| PortAsks {
+        .map(|bridge| PortRequest {
             bridge,
             ..port("ether1")
         })

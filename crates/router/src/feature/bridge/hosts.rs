@@ -11,7 +11,7 @@ use menu::{Id, Reason, Reply, Row, RowFilter, Value};
 use wire::Mac;
 
 use super::read::HostConfig;
-use super::{Bridges, One};
+use super::{BridgeState, Bridges};
 use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
 use crate::object::DYNAMIC;
@@ -21,7 +21,7 @@ pub(super) const ROOM: u32 = 1 << 19;
 /// Number of ageing steps for the whole table; one step each second.
 const STEPS: u32 = 8;
 
-impl One {
+impl BridgeState {
     /// Returns the VLAN id of a port's (or the bridge's) untagged frames in the host table.
     fn vid(&self, pvid: u16) -> u16 {
         if self.config.vlan_filtering { pvid } else { 0 }
@@ -214,7 +214,7 @@ impl Bridges {
     }
 }
 
-impl One {
+impl BridgeState {
     /// Returns an entry for the bridge's own address, which the host table does not hold.
     fn own_host(&self) -> Option<(HostKey, Host)> {
         let id = self.id.filter(|_| !self.config.interface.disabled)?;

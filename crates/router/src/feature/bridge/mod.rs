@@ -62,7 +62,7 @@ const MEMBERS: &str = "/interface/list/member";
 #[derive(Debug, Default)]
 pub(crate) struct Bridges {
     /// Bridges by item.
-    all: BTreeMap<ItemId, One>,
+    all: BTreeMap<ItemId, BridgeState>,
     /// Bridges by name.
     names: BTreeMap<Name, ItemId>,
     /// Items of `/interface/bridge/port`.
@@ -101,12 +101,12 @@ pub(crate) struct Bridges {
     table: Option<Arc<InterfaceTable>>,
     /// Switch port of each port whose frames a switch chip forwards, by interface name, or the
     /// reason why no chip does.
-    pub(crate) switched: BTreeMap<Name, Result<board::Place, board::Reason>>,
+    pub(crate) switched: BTreeMap<Name, Result<board::SwitchPosition, board::Reason>>,
 }
 
 /// A bridge.
 #[derive(Debug)]
-struct One {
+struct BridgeState {
     config: BridgeConfig,
     id: Option<InterfaceId>,
     /// Address of an Ethernet port of the machine. A bridge without ports derives its address from
@@ -391,7 +391,7 @@ impl Bridges {
                 one.config = config;
             }
             None => {
-                let one = One {
+                let one = BridgeState {
                     tree: Tree::new(config.tree.clone()),
                     config,
                     id: None,
@@ -411,12 +411,12 @@ impl Bridges {
                 self.all.insert(id, one);
             }
         }
-        let wanted = self.all.get(&id).map(One::interface);
+        let wanted = self.all.get(&id).map(BridgeState::interface);
         out.push(Effect::Item(id, Wanted::Interface(wanted)));
     }
 
     /// Removes a bridge from the workers.
-    fn take_away(&mut self, gone: One, out: &mut Effects) {
+    fn take_away(&mut self, gone: BridgeState, out: &mut Effects) {
         self.ids.retain(|_, item| self.all.contains_key(item));
         if let Some((id, _)) = gone.published {
             out.push(Effect::Bridge(id, None));
@@ -541,7 +541,7 @@ fn swap<T>(items: &mut BTreeMap<ItemId, T>, id: ItemId, now: Option<T>) -> Optio
     }
 }
 
-impl One {
+impl BridgeState {
     fn interface(&self) -> Interface {
         self.config.interface.clone()
     }

@@ -6,7 +6,7 @@ use dataplane::interface::{Above, InterfaceTable};
 use frame::InterfaceId;
 use wire::Mac;
 
-use super::{Bridges, Link, One};
+use super::{BridgeState, Bridges, Link};
 use crate::intent::{Class, ItemId, Name};
 use crate::running::Running;
 
@@ -46,7 +46,7 @@ impl PortIndex {
     }
 }
 
-impl One {
+impl BridgeState {
     /// Returns the interface of the port with this number.
     pub(super) fn port_numbered(&self, number: u16) -> Option<InterfaceId> {
         let name = self.port_index.name(number)?;

@@ -9,10 +9,10 @@ use wire::dhcp;
 
 use super::read::PortConfig;
 use super::vlans::{Lists, Vlans};
-use super::{One, Port};
+use super::{BridgeState, Port};
 use crate::feature::{Effect, Effects};
 
-impl One {
+impl BridgeState {
     /// Publishes the bridge to the workers if it changed.
     pub(super) fn publish(&mut self, vlans: &Vlans, lists: &Lists, out: &mut Effects) {
         let now = self.id.filter(|_| !self.config.interface.disabled);
@@ -71,7 +71,7 @@ impl One {
     }
 }
 
-impl One {
+impl BridgeState {
     fn bridge_port(&self, name: &str, port: &Port) -> Option<BridgePort> {
         let config = &port.config;
         let (learning, forwarding) = self.tree.states(port.number);

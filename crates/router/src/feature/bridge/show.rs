@@ -8,7 +8,7 @@ use menu::{Id, Reply, Row, RowFilter, Value};
 use service::stp::{PortView, Role, State};
 use wire::bpdu::BridgeId;
 
-use super::{Bridges, One, Port};
+use super::{BridgeState, Bridges, Port};
 use crate::board::switch_name;
 use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
@@ -51,7 +51,7 @@ impl Bridges {
     }
 
     /// Returns the ports of a port item.
-    fn ports_of(&self, item: ItemId) -> Vec<(&One, &Name, &Port)> {
+    fn ports_of(&self, item: ItemId) -> Vec<(&BridgeState, &Name, &Port)> {
         let config = self.ports.get(&item);
         let one = config.and_then(|config| self.names.get(&config.bridge));
         let Some(one) = one.and_then(|id| self.all.get(id)) else {
@@ -86,7 +86,7 @@ impl Bridges {
         }
     }
 
-    fn monitor_bridge(&self, one: &One) -> Row {
+    fn monitor_bridge(&self, one: &BridgeState) -> Row {
         let mut row = one.monitor();
         let is_switched = |name: &Name| self.switched.get(name).is_some_and(Result::is_ok);
         if one.ports.keys().any(is_switched) {
@@ -126,7 +126,7 @@ impl Bridges {
     }
 
     /// Returns the port of a dynamic row.
-    fn port_of_row(&self, id: Id) -> Option<(&One, &Name, &Port)> {
+    fn port_of_row(&self, id: Id) -> Option<(&BridgeState, &Name, &Port)> {
         self.all.values().find_map(|one| {
             let mut ports = one.ports.iter();
             let (name, port) = ports.find(|(_, port)| port.of_list && row_id(port) == id)?;
@@ -141,7 +141,7 @@ fn row_id(port: &Port) -> Id {
     Id(DYNAMIC | port.item << 32 & !DYNAMIC | u64::from(interface))
 }
 
-fn port_row(one: &One, name: &Name, port: &Port) -> Row {
+fn port_row(one: &BridgeState, name: &Name, port: &Port) -> Row {
     let mut row = Row {
         id: Some(row_id(port)),
         ..Row::default()
@@ -178,7 +178,7 @@ fn port_row(one: &One, name: &Name, port: &Port) -> Row {
     row
 }
 
-impl One {
+impl BridgeState {
     /// Returns the lowest L2 MTU of the ports, in bytes behind the Ethernet header (RouterOS: 65535
     /// without ports).
     fn l2mtu(&self) -> u32 {

@@ -16,7 +16,7 @@ use service::snooping::{Action, Config, Event, PortConfig, Snooping};
 use wire::{EtherType, Mac};
 
 use super::read::{GroupConfig, MulticastRouter};
-use super::{Bridges, One};
+use super::{BridgeState, Bridges};
 use crate::feature::Effects;
 use crate::feature::hear::{Heard, How, Outgoing};
 use crate::intent::{ItemId, Name};
@@ -24,7 +24,7 @@ use crate::live::{give, number};
 use crate::object::DYNAMIC;
 
 /// VLAN id (0 without VLAN filtering) and group address.
-type Place = (u16, IpAddr);
+type GroupKey = (u16, IpAddr);
 
 /// Snooping state of a bridge.
 #[derive(Debug)]
@@ -35,9 +35,9 @@ pub(super) struct Snooper {
     ports: BTreeMap<InterfaceId, PortConfig>,
     groups: Arc<Groups>,
     /// Ports that reported each group, with the number of its row.
-    heard: BTreeMap<Place, (u64, BTreeSet<InterfaceId>)>,
+    heard: BTreeMap<GroupKey, (u64, BTreeSet<InterfaceId>)>,
     /// Ports that listen to each group by configuration.
-    fixed: BTreeMap<Place, BTreeSet<InterfaceId>>,
+    fixed: BTreeMap<GroupKey, BTreeSet<InterfaceId>>,
     asked: BTreeSet<(u16, bool)>,
     routers: BTreeSet<(u16, bool, InterfaceId)>,
     permanent: BTreeSet<InterfaceId>,
@@ -109,7 +109,7 @@ impl Snooper {
                     is_other |= put(&mut self.asked, (vlan, ipv6), asked);
                 }
                 Action::Query { port, vlan, frame } => {
-                    voice.ask((port.map(InterfaceId), vlan), frame, out);
+                    voice.send_query(port.map(InterfaceId), vlan, frame, out);
                 }
             }
         }
@@ -118,7 +118,7 @@ impl Snooper {
         }
     }
 
-    fn listen(&mut self, place: Place, port: InterfaceId, listens: bool) {
+    fn listen(&mut self, place: GroupKey, port: InterfaceId, listens: bool) {
         let rows = &mut self.rows;
         let (_, ports) = self.heard.entry(place).or_insert_with(|| {
             *rows += 1;
@@ -132,7 +132,7 @@ impl Snooper {
     }
 
     /// Publishes the listeners of a group to the workers.
-    fn tell(&mut self, place: Place) {
+    fn tell(&mut self, place: GroupKey) {
         let heard = self.heard.get(&place).map(|(_, ports)| ports);
         let fixed = self.fixed.get(&place);
         let ports: BTreeSet<_> = heard.into_iter().chain(fixed).flatten().copied().collect();
@@ -158,7 +158,7 @@ impl Snooper {
     }
 
     /// Replaces the configured listeners.
-    fn set_fixed(&mut self, fixed: BTreeMap<Place, BTreeSet<InterfaceId>>) {
+    fn set_fixed(&mut self, fixed: BTreeMap<GroupKey, BTreeSet<InterfaceId>>) {
         let before = core::mem::replace(&mut self.fixed, fixed);
         let both: BTreeSet<_> = before.keys().chain(self.fixed.keys()).copied().collect();
         for place in both {
@@ -179,9 +179,10 @@ fn put<T: Ord>(set: &mut BTreeSet<T>, of: T, is_in: bool) -> bool {
 
 impl Voice<'_> {
     /// Sends a query by one port, or by all ports.
-    fn ask(
+    fn send_query(
         &self,
-        (port, vlan): (Option<InterfaceId>, u16),
+        port: Option<InterfaceId>,
+        vlan: u16,
         frame: service::Frame,
         out: &mut Effects,
     ) {
@@ -215,7 +216,7 @@ impl Voice<'_> {
     }
 }
 
-impl One {
+impl BridgeState {
     /// Creates or drops the snooper according to the configuration.
     pub(super) fn begin_to_snoop(&mut self, seed: u64) {
         match &self.config.snooping {
@@ -269,7 +270,7 @@ impl One {
         if core::mem::replace(&mut snooper.permanent, permanent.clone()) != permanent {
             snooper.tell_asking();
         }
-        let mut fixed: BTreeMap<Place, BTreeSet<InterfaceId>> = BTreeMap::new();
+        let mut fixed: BTreeMap<GroupKey, BTreeSet<InterfaceId>> = BTreeMap::new();
         let own = groups.values().filter(|of| self.has_group(of));
         for of in own.filter(|of| !of.disabled) {
             let vid = match vlan {

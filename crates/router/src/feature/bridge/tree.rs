@@ -11,7 +11,7 @@ use service::stp::{Action, Bridge, Config, Event, Link, PortConfig, Protocol, St
 use wire::EtherType;
 use wire::bpdu::{GROUP, PROVIDER_GROUP};
 
-use super::{Bridges, One};
+use super::{BridgeState, Bridges};
 use crate::feature::Effects;
 use crate::feature::hear::{Heard, Hearing, How, Outgoing};
 use crate::intent::ItemId;
@@ -134,7 +134,7 @@ impl Tree {
     }
 }
 
-impl One {
+impl BridgeState {
     /// Passes changed configuration and links to the machine. Returns its actions.
     pub(super) fn follow_tree(&mut self, now: Instant) -> Vec<Action> {
         let mut config = self.config.tree.clone();
@@ -265,7 +265,7 @@ impl Bridges {
     }
 }
 
-impl One {
+impl BridgeState {
     fn send(&self, port: u16, bpdu: &[u8], out: &mut Effects) {
         let Some(interface) = self.port_numbered(port) else {
             return;

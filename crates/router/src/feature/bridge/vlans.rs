@@ -11,7 +11,7 @@ use dataplane::bridge::{FrameTypes, Member, VlanTable};
 use menu::{Id, Row, RowFilter, Value};
 
 use super::read::VlanConfig;
-use super::{Bridges, One};
+use super::{BridgeState, Bridges};
 use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
 use crate::object::DYNAMIC;
@@ -30,7 +30,7 @@ enum Cause {
     Interface,
 }
 
-impl One {
+impl BridgeState {
     /// Returns the slots of the active ports and of the bridge in the VLAN table.
     fn places(&self) -> BTreeMap<&Name, usize> {
         let ports: Vec<_> = self.active_ports().map(|(name, _)| name).collect();

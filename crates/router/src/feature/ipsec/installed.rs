@@ -261,21 +261,21 @@ impl Installed {
 
     /// Returns the pairs with new inbound packets, and the pairs whose soft or hard lifetime in
     /// bytes is over.
-    pub(super) fn look(&mut self) -> Vec<(ChildId, Seen)> {
+    pub(super) fn events(&mut self) -> Vec<(ChildId, PairEvent)> {
         let mut seen = Vec::new();
         for (id, pair) in &mut self.pairs {
             let (arrived, left) = (pair.arriving.sa.counters(), pair.leaving.sa.counters());
             if core::mem::replace(&mut pair.heard, arrived.packets) != arrived.packets {
-                seen.push((*id, Seen::Heard));
+                seen.push((*id, PairEvent::Heard));
             }
             let Some((soft, hard)) = pair.child.bytes else {
                 continue;
             };
             let bytes = arrived.bytes.max(left.bytes);
             if bytes >= hard {
-                seen.push((*id, Seen::Over));
+                seen.push((*id, PairEvent::Over));
             } else if bytes >= soft && !core::mem::replace(&mut pair.spent, true) {
-                seen.push((*id, Seen::Spent));
+                seen.push((*id, PairEvent::Spent));
             }
         }
         seen
@@ -284,7 +284,7 @@ impl Installed {
 
 /// Observation on an SA pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum PairEvent {
     Heard,
     Spent,
     Over,

@@ -33,7 +33,8 @@ impl Leases {
     pub(super) fn take(
         &mut self,
         sa: SaId,
-        (pool, wish): (&str, Option<IpAddr>),
+        pool: &str,
+        wish: Option<IpAddr>,
         peer: &str,
     ) -> Option<Ipv4Addr> {
         self.give_back(sa);
@@ -69,17 +70,12 @@ impl Leases {
 
 impl Ipsec {
     /// Answers the address request of a peer from a pool.
-    pub(super) fn lease(
-        &mut self,
-        sa: SaId,
-        (pool, wish): (&str, Option<IpAddr>),
-        out: &mut Effects,
-    ) {
+    pub(super) fn lease(&mut self, sa: SaId, pool: &str, wish: Option<IpAddr>, out: &mut Effects) {
         let row = self.engine.peer(sa);
         let remote = row.map(|row| row.remote.ip().to_string());
         let address = self
             .leases
-            .take(sa, (pool, wish), &remote.unwrap_or_default());
+            .take(sa, pool, wish, &remote.unwrap_or_default());
         if address.is_none() {
             out.log(
                 "ipsec,error",
@@ -101,7 +97,7 @@ mod tests {
         pools.set("vpn", &[(first, last)], None);
         let mut leases = Leases::new(pools);
         let take = |leases: &mut Leases, sa, wish: Option<Ipv4Addr>| {
-            leases.take(SaId(sa), ("vpn", wish.map(IpAddr::from)), "peer")
+            leases.take(SaId(sa), "vpn", wish.map(IpAddr::from), "peer")
         };
         assert_eq!(take(&mut leases, 1, Some(last)), Some(last));
         assert_eq!(take(&mut leases, 2, Some(last)), Some(first));

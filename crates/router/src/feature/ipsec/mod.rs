@@ -9,7 +9,7 @@
 
 mod gate;
 mod generated;
-mod given;
+mod granted_leases;
 mod installed;
 mod leases;
 mod logins;
@@ -40,8 +40,8 @@ use service::radius::{Answer, ErrorCause, SessionRequest};
 
 use self::gate::IkeGate;
 use self::generated::Generated;
-use self::given::Given;
-use self::installed::{Installed, Seen};
+use self::granted_leases::GrantedLeases;
+use self::installed::{Installed, PairEvent};
 use self::leases::Leases;
 use self::logins::Logins;
 pub(crate) use self::proof::Proofs;
@@ -99,7 +99,7 @@ pub(crate) struct Ipsec {
     sessions: Sessions,
     /// Whether a RADIUS server is configured for IPsec.
     has_servers: bool,
-    given: Given,
+    granted: GrantedLeases,
     /// Configuration as read from the menus, and the tunnels with an `ipsec-secret`.
     read: Config,
     tunnels: Vec<secrets::Tunnel>,
@@ -149,7 +149,7 @@ impl Ipsec {
             logins: Logins::default(),
             sessions: Sessions::default(),
             has_servers: false,
-            given: Given::default(),
+            granted: GrantedLeases::default(),
             read: Config::default(),
             tunnels: Vec::new(),
             config: Config::default(),
@@ -259,7 +259,7 @@ impl Ipsec {
             self.engine.handle(event, now, &mut actions);
         }
         self.act_all(actions, now, out);
-        self.given.tell(&self.config.asks, &self.paths, out);
+        self.granted.tell(&self.config.asks, &self.paths, out);
         self.publish_all(out);
     }
 
@@ -378,12 +378,12 @@ impl Ipsec {
                 self.leases.pass_on(before, after);
                 self.sessions.pass_on(before, after);
                 self.installed.pass_on(before, after);
-                self.given.pass_on(before, after);
+                self.granted.pass_on(before, after);
             }
             Action::Closed(sa, _) => {
                 self.leases.give_back(sa);
                 self.end_session(sa, out);
-                self.given.give_back(sa, out);
+                self.granted.give_back(sa, out);
             }
             Action::Failed(policy, why) => self.keys_failed(policy, why, out),
             Action::Log(log) => {
@@ -395,7 +395,7 @@ impl Ipsec {
                 out.log(topics, log.text);
             }
             Action::Leased { sa, peer, lease } => self.take_given(sa, peer, lease, out),
-            Action::LeaseWanted { sa, pool, wish } => self.lease(sa, (&pool, wish), out),
+            Action::LeaseWanted { sa, pool, wish } => self.lease(sa, &pool, wish, out),
             Action::Eap { sa, id, message } => self.ask_about(sa, &id, message, out),
         }
     }
@@ -427,8 +427,8 @@ impl Ipsec {
             Some(address) => out.log("ipsec,info", format!("{remote} gives {address}")),
             None => out.log("ipsec,error", format!("{remote} gives no address")),
         }
-        self.given.take(sa, (peer, remote), lease, out);
-        self.given.tell(&self.config.asks, &self.paths, out);
+        self.granted.store(sa, peer, remote, lease, out);
+        self.granted.tell(&self.config.asks, &self.paths, out);
     }
 
     fn install(&mut self, child: Child, out: &mut Effects) {
@@ -460,11 +460,11 @@ impl Ipsec {
 
     /// Reports traffic and expired byte lifetimes of SA pairs to the IKE engine.
     fn look_at_pairs(&mut self, now: Instant, out: &mut Effects) {
-        for (child, seen) in self.installed.look() {
+        for (child, seen) in self.installed.events() {
             let event = match seen {
-                Seen::Heard => Event::Heard(child),
-                Seen::Spent => Event::Spent(child),
-                Seen::Over => Event::Remove(child),
+                PairEvent::Heard => Event::Heard(child),
+                PairEvent::Spent => Event::Spent(child),
+                PairEvent::Over => Event::Remove(child),
             };
             self.handle(event, now, out);
         }
@@ -644,7 +644,7 @@ impl Feature for Ipsec {
         now: Instant,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        rows::rows(self, menu, (filter, now), each)
+        rows::rows(self, menu, filter, now, each)
     }
 
     fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {

@@ -28,7 +28,7 @@ struct Believed {
 /// identity changed.
 pub(crate) struct Proofs {
     believed: Arc<Believed>,
-    keys: BTreeMap<Vec<u8>, Arc<Own>>,
+    keys: BTreeMap<Vec<u8>, Arc<PrivateKey>>,
     judges: BTreeMap<Option<Vec<u8>>, Arc<Judge>>,
 }
 
@@ -61,7 +61,7 @@ impl Proofs {
             Some(key) => Arc::clone(key),
             None => {
                 let key = of_text(own.text("key")).filter(|key| !key.is_empty())?;
-                let key = Arc::new(Own(Signing::read(&key).ok()?));
+                let key = Arc::new(PrivateKey(Signing::read(&key).ok()?));
                 self.keys.insert(first.clone(), Arc::clone(&key));
                 key
             }
@@ -146,9 +146,9 @@ fn of_name<'s>(store: &'s Store, name: &str) -> Option<&'s Item> {
 }
 
 /// A private key of this router.
-struct Own(Signing);
+struct PrivateKey(Signing);
 
-impl Signer for Own {
+impl Signer for PrivateKey {
     fn can(&self, scheme: Scheme) -> bool {
         way(scheme).is_some_and(|way| self.0.can(way))
     }

@@ -15,7 +15,7 @@ use ipnet::IpNet;
 use machine::Duration;
 use menu::{Item, Store, Value};
 
-use super::given::Asks;
+use super::granted_leases::Asks;
 use super::proof::{self, Proofs};
 use crate::feature::dns;
 use crate::firewall::protocol_of as protocol;

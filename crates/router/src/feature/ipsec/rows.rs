@@ -20,7 +20,8 @@ type Each<'e> = &'e mut dyn FnMut(Row) -> ControlFlow<()>;
 pub(super) fn rows(
     of: &Ipsec,
     menu: &'static Menu,
-    (filter, now): (&RowFilter<'_>, Instant),
+    filter: &RowFilter<'_>,
+    now: Instant,
     each: Each<'_>,
 ) -> ControlFlow<()> {
     match menu.path {
@@ -43,7 +44,7 @@ pub(super) fn rows(
             })?;
             { of.generated.all() }.try_for_each(|(id, made)| {
                 { (0..PLACES).zip(&made.about) }.try_for_each(|(place, (selectors, _))| {
-                    let row = generated_policy(of, (id, made), (place, *selectors));
+                    let row = generated_policy(of, id, made, place, *selectors);
                     give(row, filter, each)
                 })
             })
@@ -267,7 +268,7 @@ fn identity(id: PeerId, peer: &Peer) -> Row {
 }
 
 /// Sets the selector properties of a policy.
-fn about(row: &mut Row, (source, destination, protocol): &(ike::Selector, ike::Selector, u8)) {
+fn set_selectors(row: &mut Row, source: ike::Selector, destination: ike::Selector, protocol: u8) {
     row.set("src-address", Value::Prefix(source.prefix));
     row.set("dst-address", Value::Prefix(destination.prefix));
     let port = |port: u16| match port {
@@ -278,10 +279,10 @@ fn about(row: &mut Row, (source, destination, protocol): &(ike::Selector, ike::S
     row.set("dst-port", port(destination.port));
     row.set(
         "protocol",
-        match (protocol, protocol_name(*protocol)) {
+        match (protocol, protocol_name(protocol)) {
             (0, _) => Value::Word("all"),
             (_, Some(name)) => Value::Word(name),
-            (number_of, None) => number((*number_of).into()),
+            (number_of, None) => number(number_of.into()),
         },
     );
     row.set("action", Value::Word("encrypt"));
@@ -290,10 +291,7 @@ fn about(row: &mut Row, (source, destination, protocol): &(ike::Selector, ike::S
 
 fn secret_policy(of: &Ipsec, id: PolicyId, policy: &ike::Policy) -> Row {
     let mut row = dynamic(id.0);
-    about(
-        &mut row,
-        &(policy.source, policy.destination, policy.protocol),
-    );
+    set_selectors(&mut row, policy.source, policy.destination, policy.protocol);
     let peer = policy.peer.and_then(|peer| of.config.peers.get(&peer));
     if let Some(peer) = peer {
         row.set("peer", Value::Reference((&*peer.name).into()));
@@ -312,11 +310,13 @@ fn secret_policy(of: &Ipsec, id: PolicyId, policy: &ike::Policy) -> Row {
 
 fn generated_policy(
     of: &Ipsec,
-    (id, made): (PolicyId, &generated::Made),
-    (place, (source, destination)): (u64, (ike::Selector, ike::Selector)),
+    id: PolicyId,
+    made: &generated::Made,
+    place: u64,
+    selectors: (ike::Selector, ike::Selector),
 ) -> Row {
     let mut row = dynamic(id.0.wrapping_mul(PLACES) | place);
-    about(&mut row, &(source, destination, made.protocol));
+    set_selectors(&mut row, selectors.0, selectors.1, made.protocol);
     if let Some(peer) = of.config.peers.get(&made.peer) {
         row.set("peer", Value::Reference((&*peer.name).into()));
     }

@@ -127,7 +127,8 @@ impl Sessions {
     fn report(
         &mut self,
         sa: SaId,
-        (status, live): (Status, Both),
+        status: Status,
+        live: Both,
         now: Instant,
     ) -> Option<Request> {
         let session = self.all.get_mut(&sa)?;
@@ -159,9 +160,9 @@ impl Sessions {
 
 impl Ipsec {
     /// Sends an accounting request. Its answer has no effect.
-    fn tell(&mut self, sa: SaId, (status, live): (Status, Both), out: &mut Effects) {
+    fn account(&mut self, sa: SaId, status: Status, live: Both, out: &mut Effects) {
         let now = self.now;
-        if let Some(report) = self.sessions.report(sa, (status, live), now) {
+        if let Some(report) = self.sessions.report(sa, status, live, now) {
             self.query_servers(Subject::Accounting(sa, status), report, None, out);
         }
     }
@@ -174,7 +175,7 @@ impl Ipsec {
         let new = self.sessions.all.get_mut(&sa);
         if let Some(session) = new.filter(|session| session.begun.is_none()) {
             (session.begun, session.address) = (Some(now), address);
-            self.tell(sa, (Status::Start, Both::default()), out);
+            self.account(sa, Status::Start, Both::default(), out);
         }
     }
 
@@ -189,7 +190,7 @@ impl Ipsec {
     pub(super) fn end_session(&mut self, sa: SaId, out: &mut Effects) {
         self.forget_login(sa, out);
         let live = self.installed.traffic(sa);
-        self.tell(sa, (Status::Stop, live), out);
+        self.account(sa, Status::Stop, live, out);
         self.sessions.all.remove(&sa);
         self.sessions.reschedule(sa);
     }
@@ -242,7 +243,7 @@ impl Ipsec {
                 self.handle(Event::Kill(sa), now, out);
             } else {
                 let live = self.installed.traffic(sa);
-                self.tell(sa, (Status::Interim, live), out);
+                self.account(sa, Status::Interim, live, out);
             }
             self.sessions.reschedule(sa);
         }

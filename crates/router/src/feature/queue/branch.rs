@@ -6,7 +6,7 @@ use dataplane::queueing::Change;
 use machine::{Duration, Instant};
 use queue::{Counts, Kind, Leaf, Limits, Node, Settings};
 
-use super::Wanted;
+use super::QueueRequest;
 use super::read::Side;
 use crate::feature::{Effect, Effects};
 
@@ -173,7 +173,7 @@ impl Numbers {
 
 /// Sends workers a change without packet marks.
 pub(super) fn tell(out: &mut Effects, change: Change) {
-    out.push(Effect::Queues(Wanted::Change {
+    out.push(Effect::Queues(QueueRequest::Change {
         change,
         marks: Vec::new(),
         within: Vec::new(),

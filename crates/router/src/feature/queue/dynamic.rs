@@ -5,8 +5,8 @@ use menu::{Row, Value};
 use queue::Limits;
 use schema::RateLimit;
 
-use super::read::{Side, Simple, Whom, network};
-use super::{Ground, Queues, show, usual_name};
+use super::read::{Side, Simple, SimpleTarget, network};
+use super::{BranchInputs, Queues, show, usual_name};
 use crate::feature::Effects;
 use crate::intent::{ItemId, Name};
 use crate::object::{DynamicQueue, QueueTarget};
@@ -25,8 +25,8 @@ fn settings(queue: &DynamicQueue) -> Simple {
     let [up, down] = queue.limits;
     let [up_kind, down_kind] = queue.kinds.each_ref().map(Option::as_ref);
     let target = match &queue.target {
-        QueueTarget::Network(net) => Whom::Network(network(net)),
-        QueueTarget::Interface(name) => Whom::Interface(name.clone()),
+        QueueTarget::Network(net) => SimpleTarget::Network(network(net)),
+        QueueTarget::Interface(name) => SimpleTarget::Interface(name.clone()),
     };
     Simple {
         name: queue.name.clone(),
@@ -53,7 +53,7 @@ impl Queues {
         now: Instant,
         out: &mut Effects,
     ) {
-        let ground = &mut Ground {
+        let ground = &mut BranchInputs {
             types: &self.types,
             interfaces: &self.interfaces,
             numbers: &mut self.numbers,

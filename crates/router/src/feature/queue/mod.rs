@@ -2,19 +2,19 @@
 //!
 //! ```text
 //! items ──read──▶ simple.rs, tree.rs: the hierarchy ──▶ branch.rs: nodes and leaves ──Effect::Queues──▶ workers
-//! interfaces ──lay_out──▶ ids of interface names; interfaces with queues (Wanted::Before)
+//! interfaces ──lay_out──▶ ids of interface names; interfaces with queues (QueueRequest::Before)
 //! ```
 //! Every change goes to all workers. Nodes are shared with them, so that control reads their counters.
 
 mod branch;
 mod dynamic;
 mod read;
+mod request;
 mod show;
 mod simple;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,9 +26,9 @@ use queue::{Direction, Fifo, Kind, Match, PacketFields};
 
 use self::branch::{LOOK, Numbers};
 pub(crate) use self::dynamic::queue_limits;
+pub(crate) use self::request::QueueRequest;
 use self::simple::Simples;
 use self::tree::Trees;
-pub(crate) use self::wanted::Wanted;
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::clock::DayClock;
 use crate::intent::{ItemId, Name};
@@ -65,7 +65,7 @@ pub(crate) struct Queues {
 
 /// Inputs for building a branch: queue types, interfaces and node numbers.
 #[derive(Debug)]
-struct Ground<'a> {
+struct BranchInputs<'a> {
     types: &'a BTreeMap<Name, Kind>,
     interfaces: &'a BTreeMap<Name, InterfaceId>,
     numbers: &'a mut Numbers,
@@ -73,7 +73,7 @@ struct Ground<'a> {
     clock: Clock,
 }
 
-impl Ground<'_> {
+impl BranchInputs<'_> {
     /// Returns the discipline of a queue type.
     fn kind(&self, name: &Name) -> Kind {
         self.types.get(name).cloned().unwrap_or_else(usual)
@@ -93,10 +93,10 @@ fn usual() -> Kind {
     })
 }
 
-/// Borrows the fields that form a [`Ground`], so that other fields of the feature stay mutable.
+/// Borrows the fields that form a [`BranchInputs`], so that other fields of the feature stay mutable.
 macro_rules! ground {
     ($of:ident) => {
-        &mut Ground {
+        &mut BranchInputs {
             types: &$of.types,
             interfaces: &$of.interfaces,
             numbers: &mut $of.numbers,
@@ -135,7 +135,8 @@ impl Queues {
     pub(crate) fn met(
         &self,
         seen: &PacketFields,
-        (egress, is_fasttracked): (Option<InterfaceId>, bool),
+        egress: Option<InterfaceId>,
+        is_fasttracked: bool,
         number: &dyn Fn(&str) -> Option<u32>,
     ) -> Vec<String> {
         let mut said = Vec::new();
@@ -233,7 +234,7 @@ impl Queues {
         self.trees.settle(ground!(self), out);
         let any = self.simple.any() || self.trees.any_global();
         if core::mem::replace(&mut self.told, any) != any {
-            out.push(Effect::Queues(Wanted::Packets(any)));
+            out.push(Effect::Queues(QueueRequest::Packets(any)));
         }
         self.look = match any || self.trees.any() || self.simple.any_timed() {
             true => Some(self.look.unwrap_or(now + LOOK)),

@@ -15,7 +15,7 @@ use crate::read;
 
 /// Target of a queue: a network, or an interface by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Whom {
+pub(super) enum SimpleTarget {
     Network(Target),
     Interface(Name),
 }
@@ -33,8 +33,8 @@ pub(super) struct Simple {
     pub(super) name: Name,
     pub(super) disabled: bool,
     pub(super) parent: Option<Name>,
-    pub(super) targets: Vec<Whom>,
-    pub(super) peer: Option<Whom>,
+    pub(super) targets: Vec<SimpleTarget>,
+    pub(super) peer: Option<SimpleTarget>,
     pub(super) marks: Vec<Name>,
     /// Times when the queue is active; `None` means always.
     pub(super) time: Option<When>,
@@ -93,10 +93,12 @@ pub(super) fn tree(item: &Item) -> Option<Tree> {
     })
 }
 
-fn whom(value: &Value) -> Option<Whom> {
+fn whom(value: &Value) -> Option<SimpleTarget> {
     match value {
-        Value::Prefix(net) => Some(Whom::Network(network(net))),
-        other => other.as_str().map(|name| Whom::Interface(name.into())),
+        Value::Prefix(net) => Some(SimpleTarget::Network(network(net))),
+        other => other
+            .as_str()
+            .map(|name| SimpleTarget::Interface(name.into())),
     }
 }
 

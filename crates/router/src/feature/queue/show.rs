@@ -72,7 +72,7 @@ pub(super) fn limits(limits: &Limits) -> String {
 }
 
 /// Fills in a row of `/queue/simple`.
-pub(super) fn simple(one: Option<&simple::One>, row: &mut Row) {
+pub(super) fn simple(one: Option<&simple::SimpleQueue>, row: &mut Row) {
     let branches = one.and_then(|one| one.branches.as_ref());
     let rests = one.is_some_and(|one| one.rests);
     row.flag(
@@ -89,7 +89,7 @@ pub(super) fn simple(one: Option<&simple::One>, row: &mut Row) {
 }
 
 /// Fills in a row of `/queue/tree`.
-pub(super) fn tree(one: Option<&tree::One>, row: &mut Row) {
+pub(super) fn tree(one: Option<&tree::TreeQueue>, row: &mut Row) {
     let branch = one.and_then(|one| one.branch.as_ref());
     row.flag("invalid", branch.is_none() && !row.is("disabled"));
     for measure in &MEASURES {

@@ -10,8 +10,8 @@ use frame::InterfaceId;
 use queue::{Direction, Match, Order, PacketFields, Target};
 
 use super::branch::{Branch, tell};
-use super::read::{Side, Simple, Whom};
-use super::{DEEP, Ground, Wanted};
+use super::read::{Side, Simple, SimpleTarget};
+use super::{BranchInputs, DEEP, QueueRequest};
 use crate::feature::{Effect, Effects};
 use crate::intent::{ItemId, Name};
 
@@ -21,7 +21,7 @@ const LAST: u64 = u64::MAX;
 /// All simple queues.
 #[derive(Debug, Default)]
 pub(super) struct Simples {
-    all: BTreeMap<ItemId, One>,
+    all: BTreeMap<ItemId, SimpleQueue>,
     by_name: BTreeMap<Name, ItemId>,
     /// Queues by the name of their parent.
     within: BTreeSet<(Name, ItemId)>,
@@ -35,7 +35,7 @@ pub(super) struct Simples {
 
 /// A simple queue.
 #[derive(Debug)]
-pub(super) struct One {
+pub(super) struct SimpleQueue {
     settings: Simple,
     /// Its position in the list.
     position: u64,
@@ -53,7 +53,7 @@ impl Simples {
         self.live > 0
     }
 
-    pub(super) fn get(&self, id: ItemId) -> Option<&One> {
+    pub(super) fn get(&self, id: ItemId) -> Option<&SimpleQueue> {
         self.all.get(&id)
     }
 
@@ -69,7 +69,7 @@ impl Simples {
             ways.find(|way| all.iter().all(|one| one.takes(seen, *way)))
         };
         let takes = |(id, one): (&ItemId, _)| {
-            let own: &One = one;
+            let own: &SimpleQueue = one;
             // Skips the queue early if its own matchers fail.
             way(&[matches(&own.settings)])?;
             let above = self.above(*id);
@@ -79,11 +79,11 @@ impl Simples {
         let first = works
             .filter_map(takes)
             .min_by(|one, other| one.0.cmp(&other.0));
-        first.map(|(_, way, one): (_, _, &One)| (way, &one.settings))
+        first.map(|(_, way, one): (_, _, &SimpleQueue)| (way, &one.settings))
     }
 
     /// Returns the position of a queue; `above` is the path from the outermost queue to this one.
-    fn places(&self, above: &[&One]) -> Order {
+    fn places(&self, above: &[&SimpleQueue]) -> Order {
         let last = above.last().is_some_and(|one| one.parts).then_some(LAST);
         above.iter().map(|one| one.position).chain(last).collect()
     }
@@ -105,7 +105,7 @@ impl Simples {
         id: ItemId,
         settings: Simple,
         position: u64,
-        ground: &mut Ground<'_>,
+        ground: &mut BranchInputs<'_>,
         out: &mut Effects,
     ) {
         let place = |one: &Simple| (one.name.clone(), one.disabled, one.parent.clone(), one.time);
@@ -124,7 +124,7 @@ impl Simples {
         self.near
             .extend(interfaces(&settings).map(|name| (name, id)));
         let rests = !settings.is_on(&ground.clock);
-        let one = One {
+        let one = SimpleQueue {
             settings,
             position,
             branches: None,
@@ -136,7 +136,12 @@ impl Simples {
     }
 
     /// Removes an item.
-    pub(super) fn take_away(&mut self, id: ItemId, ground: &mut Ground<'_>, out: &mut Effects) {
+    pub(super) fn take_away(
+        &mut self,
+        id: ItemId,
+        ground: &mut BranchInputs<'_>,
+        out: &mut Effects,
+    ) {
         self.end(id, out);
         self.timed.remove(&id);
         let Some(one) = self.all.remove(&id) else {
@@ -156,7 +161,7 @@ impl Simples {
     }
 
     /// Rebuilds the queues that name an interface which changed or went.
-    pub(super) fn moved(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
+    pub(super) fn moved(&mut self, name: &Name, ground: &mut BranchInputs<'_>, out: &mut Effects) {
         for id in of(&self.near, name) {
             self.end(id, out);
             self.begin(id, ground, out);
@@ -169,7 +174,7 @@ impl Simples {
     }
 
     /// Activates and deactivates queues with `time=`.
-    pub(super) fn keep_time(&mut self, ground: &mut Ground<'_>, out: &mut Effects) {
+    pub(super) fn keep_time(&mut self, ground: &mut BranchInputs<'_>, out: &mut Effects) {
         for id in self.timed.clone() {
             let Some(one) = self.all.get_mut(&id) else {
                 continue;
@@ -183,8 +188,13 @@ impl Simples {
     }
 
     /// Applies a changed queue type.
-    pub(super) fn retyped(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
-        let has = |one: &One| one.settings.sides.iter().any(|side| side.kind == *name);
+    pub(super) fn retyped(
+        &mut self,
+        name: &Name,
+        ground: &mut BranchInputs<'_>,
+        out: &mut Effects,
+    ) {
+        let has = |one: &SimpleQueue| one.settings.sides.iter().any(|side| side.kind == *name);
         let with = self
             .all
             .iter()
@@ -201,7 +211,7 @@ impl Simples {
         id: ItemId,
         settings: Simple,
         position: u64,
-        ground: &mut Ground<'_>,
+        ground: &mut BranchInputs<'_>,
         out: &mut Effects,
     ) {
         let Some(one) = self.all.get_mut(&id) else {
@@ -237,7 +247,7 @@ impl Simples {
     }
 
     /// Applies the queue types of the queue's sides.
-    fn wait_as_said(&mut self, id: ItemId, ground: &Ground<'_>, out: &mut Effects) {
+    fn wait_as_said(&mut self, id: ItemId, ground: &BranchInputs<'_>, out: &mut Effects) {
         let Some(one) = self.all.get_mut(&id) else {
             return;
         };
@@ -253,8 +263,8 @@ impl Simples {
     }
 
     /// Whether the queue is enabled, has targets, is active by time, and all its interfaces exist.
-    fn is_complete(&self, id: ItemId, ground: &Ground<'_>) -> bool {
-        let Some(One { settings, .. }) = self.all.get(&id) else {
+    fn is_complete(&self, id: ItemId, ground: &BranchInputs<'_>) -> bool {
+        let Some(SimpleQueue { settings, .. }) = self.all.get(&id) else {
             return false;
         };
         !settings.disabled
@@ -264,7 +274,7 @@ impl Simples {
     }
 
     /// Builds a queue and its inner queues, if the queue can be active.
-    fn begin(&mut self, id: ItemId, ground: &mut Ground<'_>, out: &mut Effects) {
+    fn begin(&mut self, id: ItemId, ground: &mut BranchInputs<'_>, out: &mut Effects) {
         let Some(one) = self.all.get(&id).filter(|one| one.branches.is_none()) else {
             return;
         };
@@ -328,7 +338,7 @@ impl Simples {
     }
 
     /// Returns the path from the outermost queue to this one.
-    fn above(&self, id: ItemId) -> Vec<&One> {
+    fn above(&self, id: ItemId) -> Vec<&SimpleQueue> {
         let mut all = Vec::new();
         let mut next = self.all.get(&id);
         while let Some(one) = next {
@@ -346,7 +356,7 @@ impl Simples {
     }
 
     /// Sends a queue and all its inner queues to the workers.
-    fn emit_all(&self, id: ItemId, ground: &Ground<'_>, out: &mut Effects) {
+    fn emit_all(&self, id: ItemId, ground: &BranchInputs<'_>, out: &mut Effects) {
         self.emit(id, ground, out);
         if let Some(one) = self.all.get(&id) {
             for inner in of(&self.within, &one.settings.name) {
@@ -355,7 +365,7 @@ impl Simples {
         }
     }
 
-    fn emit(&self, id: ItemId, ground: &Ground<'_>, out: &mut Effects) {
+    fn emit(&self, id: ItemId, ground: &BranchInputs<'_>, out: &mut Effects) {
         let Some(one) = self.all.get(&id) else { return };
         let Some(branches) = &one.branches else {
             return;
@@ -366,7 +376,7 @@ impl Simples {
             let branch = branch.as_ref();
             branch.and_then(|branch| branch.leaf.clone())
         });
-        out.push(Effect::Queues(Wanted::Change {
+        out.push(Effect::Queues(QueueRequest::Change {
             change: Change::Simple {
                 id,
                 order: self.places(&above),
@@ -385,9 +395,9 @@ impl Simples {
 
 /// Returns the matcher of a queue, without packet marks.
 pub(super) fn matches(interfaces: &BTreeMap<Name, InterfaceId>, settings: &Simple) -> Match {
-    let target = |whom: &Whom| match whom {
-        Whom::Network(target) => Some(*target),
-        Whom::Interface(name) => Some(Target::Interface(interfaces.get(name)?.0)),
+    let target = |whom: &SimpleTarget| match whom {
+        SimpleTarget::Network(target) => Some(*target),
+        SimpleTarget::Interface(name) => Some(Target::Interface(interfaces.get(name)?.0)),
     };
     Match {
         targets: settings.targets.iter().filter_map(target).collect(),
@@ -400,8 +410,8 @@ pub(super) fn matches(interfaces: &BTreeMap<Name, InterfaceId>, settings: &Simpl
 fn interfaces(settings: &Simple) -> impl Iterator<Item = Name> {
     let all = settings.targets.iter().chain(&settings.peer);
     all.filter_map(|whom| match whom {
-        Whom::Interface(name) => Some(name.clone()),
-        Whom::Network(_) => None,
+        SimpleTarget::Interface(name) => Some(name.clone()),
+        SimpleTarget::Network(_) => None,
     })
 }
 

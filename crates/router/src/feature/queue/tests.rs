@@ -9,9 +9,9 @@ use machine::Instant;
 use queue::{Direction, Index, PacketFields};
 
 use super::branch::Numbers;
-use super::read::{Side, Simple, Whom};
+use super::read::{Side, Simple, SimpleTarget};
 use super::simple::{self, Simples};
-use super::{Ground, Wanted};
+use super::{BranchInputs, QueueRequest};
 use crate::feature::{Effect, Effects};
 use crate::intent::Name;
 
@@ -28,10 +28,10 @@ struct World {
 }
 
 impl World {
-    fn tell(&mut self, act: impl FnOnce(&mut Simples, &mut Ground<'_>, &mut Effects)) {
+    fn tell(&mut self, act: impl FnOnce(&mut Simples, &mut BranchInputs<'_>, &mut Effects)) {
         let mut out = Effects::default();
         let types = BTreeMap::new();
-        let mut ground = Ground {
+        let mut ground = BranchInputs {
             types: &types,
             interfaces: &self.interfaces,
             numbers: &mut self.numbers,
@@ -39,7 +39,7 @@ impl World {
         };
         act(&mut self.simple, &mut ground, &mut out);
         for effect in out {
-            let Effect::Queues(Wanted::Change { change, .. }) = effect else {
+            let Effect::Queues(QueueRequest::Change { change, .. }) = effect else {
                 panic!("{effect:?}");
             };
             match change {
@@ -100,7 +100,7 @@ fn queue(name: &str, parent: Option<&str>, low: u128, len: u8) -> Simple {
         name: name.into(),
         disabled: false,
         parent: parent.map(Name::from),
-        targets: vec![Whom::Network(target)],
+        targets: vec![SimpleTarget::Network(target)],
         peer: None,
         marks: Vec::new(),
         time: None,
@@ -150,7 +150,7 @@ fn children_match_before_their_parent_and_stop_with_it() {
 fn a_queue_for_an_interface_works_while_the_interface_exists() {
     let mut world = World::default();
     let mut settings = queue("guests", None, 0, 24);
-    settings.targets = vec![Whom::Interface("vlan7".into())];
+    settings.targets = vec![SimpleTarget::Interface("vlan7".into())];
     world.put(1, 10, settings);
     let seen = PacketFields {
         egress: 9,

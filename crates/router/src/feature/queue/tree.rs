@@ -9,7 +9,7 @@ use queue::Leaf;
 use super::branch::{Branch, tell};
 use super::read::{Side, Tree};
 use super::simple::of;
-use super::{DEEP, Ground, Wanted};
+use super::{BranchInputs, DEEP, QueueRequest};
 use crate::feature::{Effect, Effects};
 use crate::intent::{ItemId, Name};
 
@@ -26,7 +26,7 @@ enum Root {
 /// All queue trees, and the queues of interfaces without trees.
 #[derive(Debug, Default)]
 pub(super) struct Trees {
-    all: BTreeMap<ItemId, One>,
+    all: BTreeMap<ItemId, TreeQueue>,
     by_name: BTreeMap<Name, ItemId>,
     /// Queues by the name of their parent: a queue or an interface.
     within: BTreeSet<(Name, ItemId)>,
@@ -36,7 +36,7 @@ pub(super) struct Trees {
     /// Queue type of each interface in `/queue/interface`.
     types: BTreeMap<Name, Name>,
     /// Queues of interfaces without a tree whose type shapes.
-    own: BTreeMap<Name, Own>,
+    own: BTreeMap<Name, InterfaceQueue>,
     /// Interfaces that the layout knows to have queues.
     queued: BTreeSet<Name>,
     /// Interfaces whose type or tree changed since [`Self::settle`].
@@ -45,14 +45,14 @@ pub(super) struct Trees {
 
 /// The queue of an interface without a tree.
 #[derive(Debug)]
-struct Own {
+struct InterfaceQueue {
     interface: InterfaceId,
     /// Name of its queue type.
     kind: Name,
     branch: Branch,
 }
 
-impl Own {
+impl InterfaceQueue {
     fn end(self, out: &mut Effects) {
         tell(out, Change::NoLeaf(self.interface, OWN));
         self.branch.end(out);
@@ -61,7 +61,7 @@ impl Own {
 
 /// A queue of a tree.
 #[derive(Debug)]
-pub(super) struct One {
+pub(super) struct TreeQueue {
     settings: Tree,
     pub(super) branch: Option<Branch>,
     root: Root,
@@ -74,7 +74,7 @@ impl Trees {
         self.global > 0
     }
 
-    pub(super) fn get(&self, id: ItemId) -> Option<&One> {
+    pub(super) fn get(&self, id: ItemId) -> Option<&TreeQueue> {
         self.all.get(&id)
     }
 
@@ -95,7 +95,7 @@ impl Trees {
             (Root::Interface(_, id), Some(at)) => *id == at,
             _ => false,
         };
-        let leaf = |one: &&One| {
+        let leaf = |one: &&TreeQueue| {
             let branch = one.branch.as_ref();
             stands(&one.root) && branch.is_some_and(|branch| branch.leaf.is_some())
         };
@@ -122,7 +122,7 @@ impl Trees {
         &mut self,
         id: ItemId,
         settings: Tree,
-        ground: &mut Ground<'_>,
+        ground: &mut BranchInputs<'_>,
         out: &mut Effects,
     ) {
         let place = |one: &Tree| (one.name.clone(), one.disabled, one.parent.clone());
@@ -144,7 +144,7 @@ impl Trees {
         self.take_away(id, out);
         self.by_name.insert(settings.name.clone(), id);
         self.within.insert((settings.parent.clone(), id));
-        let one = One {
+        let one = TreeQueue {
             settings,
             branch: None,
             root: Root::Global,
@@ -175,7 +175,7 @@ impl Trees {
     }
 
     /// Rebuilds the queues of an interface that changed or went.
-    pub(super) fn moved(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
+    pub(super) fn moved(&mut self, name: &Name, ground: &mut BranchInputs<'_>, out: &mut Effects) {
         if self.by_name.contains_key(name) {
             return;
         }
@@ -190,7 +190,12 @@ impl Trees {
     }
 
     /// Applies a changed queue type.
-    pub(super) fn retyped(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
+    pub(super) fn retyped(
+        &mut self,
+        name: &Name,
+        ground: &mut BranchInputs<'_>,
+        out: &mut Effects,
+    ) {
         let with = self
             .all
             .iter()
@@ -216,13 +221,13 @@ impl Trees {
 
     /// Gives interfaces without a tree their own queue if its type shapes, and tells the layout
     /// which interfaces have queues.
-    pub(super) fn settle(&mut self, ground: &mut Ground<'_>, out: &mut Effects) {
+    pub(super) fn settle(&mut self, ground: &mut BranchInputs<'_>, out: &mut Effects) {
         for name in core::mem::take(&mut self.unsettled) {
             self.settle_interface(&name, ground, out);
         }
     }
 
-    fn settle_interface(&mut self, name: &Name, ground: &mut Ground<'_>, out: &mut Effects) {
+    fn settle_interface(&mut self, name: &Name, ground: &mut BranchInputs<'_>, out: &mut Effects) {
         let has_tree = self.roots.contains_key(name);
         let kind = self.types.get(name).filter(|_| !has_tree);
         let kind = kind.filter(|kind| Leaf::shapes(&ground.kind(kind)));
@@ -243,7 +248,7 @@ impl Trees {
             if let Some(leaf) = branch.leaf.clone() {
                 tell(out, Change::Leaf(interface, OWN, Vec::new(), leaf));
             }
-            let own = Own {
+            let own = InterfaceQueue {
                 interface,
                 kind,
                 branch,
@@ -256,7 +261,7 @@ impl Trees {
             false => self.queued.remove(name),
         };
         if is_other {
-            out.push(Effect::Queues(Wanted::Before(name.clone(), queued)));
+            out.push(Effect::Queues(QueueRequest::Before(name.clone(), queued)));
         }
     }
 
@@ -265,7 +270,7 @@ impl Trees {
         self.all.get(&id).is_some_and(|one| !one.settings.disabled)
     }
 
-    fn begin(&mut self, id: ItemId, ground: &mut Ground<'_>, out: &mut Effects) {
+    fn begin(&mut self, id: ItemId, ground: &mut BranchInputs<'_>, out: &mut Effects) {
         let Some(one) = self.all.get(&id).filter(|one| one.branch.is_none()) else {
             return;
         };
@@ -378,7 +383,7 @@ impl Trees {
             Root::Global => Change::Global(id, Vec::new(), leaf),
             Root::Interface(_, interface) => Change::Leaf(*interface, id, Vec::new(), leaf),
         };
-        out.push(Effect::Queues(Wanted::Change {
+        out.push(Effect::Queues(QueueRequest::Change {
             change,
             marks: one.settings.marks.clone(),
             within: Vec::new(),

@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use dataplane::DropReason;
 use dataplane::gate::{Arrival, CHALLENGE_MAX, Gate, Sender};
 use dataplane::service::Rate;
-use wireguard::{Door, Sort};
+use wireguard::{MessageClass, MessageClassifier};
 
 /// Limit of handshakes from unknown senders per worker: each costs two scalar multiplications on
 /// Curve25519. The limit spares senders with a valid cookie.
@@ -22,14 +22,14 @@ const OF_STRANGERS: Rate = Rate {
 #[derive(Debug, Default)]
 pub(super) struct WireguardGate {
     /// Classifier of the messages to each UDP port.
-    doors: ArcSwap<BTreeMap<u16, Door>>,
+    classifiers: ArcSwap<BTreeMap<u16, MessageClassifier>>,
     /// Configured or last observed addresses of peers.
     peers: ArcSwap<BTreeSet<IpAddr>>,
 }
 
 impl WireguardGate {
-    pub(super) fn set_doors(&self, doors: BTreeMap<u16, Door>) {
-        self.doors.store(Arc::new(doors));
+    pub(super) fn set_classifiers(&self, classifiers: BTreeMap<u16, MessageClassifier>) {
+        self.classifiers.store(Arc::new(classifiers));
     }
 
     pub(super) fn set_peers(&self, peers: BTreeSet<IpAddr>) {
@@ -41,18 +41,20 @@ impl WireguardGate {
 
 impl Gate for WireguardGate {
     fn sort(&self, arrival: &Arrival<'_>) -> Sender {
-        let doors = self.doors.load();
-        let Some(door) = doors.get(&arrival.port) else {
+        let classifiers = self.classifiers.load();
+        let Some(classifier) = classifiers.get(&arrival.port) else {
             return Sender::Stranger;
         };
-        match door.sort(arrival.payload, arrival.from, arrival.now) {
-            Sort::Malformed => Sender::Refused(DropReason::WireguardMalformed),
-            Sort::NotForUs => Sender::Refused(DropReason::WireguardStranger),
-            Sort::NotAsked => Sender::Refused(DropReason::WireguardUnknown),
-            Sort::Answer => Sender::Known,
-            Sort::Proved => Sender::Proved,
-            Sort::Unproved if self.peers.load().contains(&arrival.from.ip()) => Sender::Configured,
-            Sort::Unproved => Sender::Stranger,
+        match classifier.classify(arrival.payload, arrival.from, arrival.now) {
+            MessageClass::Malformed => Sender::Refused(DropReason::WireguardMalformed),
+            MessageClass::NotForUs => Sender::Refused(DropReason::WireguardStranger),
+            MessageClass::NotAsked => Sender::Refused(DropReason::WireguardUnknown),
+            MessageClass::Answer => Sender::Known,
+            MessageClass::Proved => Sender::Proved,
+            MessageClass::Unproved if self.peers.load().contains(&arrival.from.ip()) => {
+                Sender::Configured
+            }
+            MessageClass::Unproved => Sender::Stranger,
         }
     }
 
@@ -61,9 +63,9 @@ impl Gate for WireguardGate {
     }
 
     fn challenge(&self, arrival: &Arrival<'_>, into: &mut [u8; CHALLENGE_MAX]) -> Option<usize> {
-        let doors = self.doors.load();
-        let door = doors.get(&arrival.port)?;
-        let answer = door.challenge(arrival.payload, arrival.from, arrival.now)?;
+        let classifiers = self.classifiers.load();
+        let classifier = classifiers.get(&arrival.port)?;
+        let answer = classifier.challenge(arrival.payload, arrival.from, arrival.now)?;
         into.get_mut(..answer.len())?.copy_from_slice(&answer);
         Some(answer.len())
     }

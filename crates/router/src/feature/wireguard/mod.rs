@@ -382,11 +382,11 @@ impl Wireguards {
         for (id, net) in enabled {
             self.ports.entry(net.read.port).or_insert(*id);
         }
-        let doors = { self.ports.iter() }.filter_map(|(port, id)| {
-            let door = self.networks.get(id)?.device.door()?;
-            Some((*port, door.clone()))
+        let classifiers = { self.ports.iter() }.filter_map(|(port, id)| {
+            let classifier = self.networks.get(id)?.device.classifier()?;
+            Some((*port, classifier.clone()))
         });
-        self.gate.set_doors(doors.collect());
+        self.gate.set_classifiers(classifiers.collect());
     }
 
     /// Applies changed peers. Returns the names of their interfaces.

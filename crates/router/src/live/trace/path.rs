@@ -55,7 +55,7 @@ impl Control {
         let met = self
             .features
             .queues
-            .met(&seen, (egress, fasttracked), &number);
+            .met(&seen, egress, fasttracked, &number);
         let row = |decision: String| {
             let mut row = Row::default();
             row.set("stage", Value::Word("queues"));

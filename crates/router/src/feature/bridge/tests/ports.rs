@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use machine::Rng;
 
 use super::*;
-use crate::board::{Place, Reason};
+use crate::board::{Reason, SwitchPosition};
 use crate::intent::Name;
 
 const PORT: &str = "/interface/bridge/port";
@@ -55,7 +55,7 @@ type PortShape = (String, u32, u32, u16);
 #[derive(Debug, PartialEq)]
 struct Shape {
     bridges: Vec<(Vec<PortShape>, String, Vec<Ipv4Addr>)>,
-    switched: BTreeMap<Name, Result<Place, Reason>>,
+    switched: BTreeMap<Name, Result<SwitchPosition, Reason>>,
 }
 
 fn shape(desk: &mut Desk) -> Shape {

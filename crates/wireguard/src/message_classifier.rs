@@ -17,7 +17,7 @@ pub const CHALLENGE_BYTES: usize = 64;
 
 /// Class of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum MessageClass {
     /// Not a handshake message.
     Malformed,
     /// MAC1 is wrong: the sender does not know this device's public key.
@@ -35,14 +35,14 @@ pub enum Sort {
 
 /// State of a device that workers use.
 #[derive(Clone, Debug)]
-pub struct Door {
+pub struct MessageClassifier {
     macs: MacKey,
     giving: CookieKey,
     secret: [u8; 32],
     numbers: NumberTable,
 }
 
-impl Door {
+impl MessageClassifier {
     /// `numbers` are the assigned receiver indices.
     pub(crate) fn new(public: Public, secret: [u8; 32], numbers: NumberTable) -> Self {
         Self {
@@ -54,21 +54,21 @@ impl Door {
     }
 
     /// Classifies a message.
-    pub fn sort(&self, message: &[u8], from: SocketAddr, now: Instant) -> Sort {
+    pub fn classify(&self, message: &[u8], from: SocketAddr, now: Instant) -> MessageClass {
         let (receiver, macs) = match Message::read(message) {
-            None => return Sort::Malformed,
+            None => return MessageClass::Malformed,
             Some(Message::Cookie { receiver, .. }) => (Some(receiver), None),
             Some(Message::Response { receiver, macs, .. }) => (Some(receiver), Some(macs)),
             Some(Message::Initiation { macs, .. }) => (None, Some(macs)),
         };
         if receiver.is_some_and(|number| !self.numbers.may_have(number)) {
-            return Sort::NotAsked;
+            return MessageClass::NotAsked;
         }
         match macs {
-            Some(macs) if !self.is_for(&macs) => Sort::NotForUs,
-            _ if receiver.is_some() => Sort::Answer,
-            Some(macs) if self.is_proved(&macs, from, now) => Sort::Proved,
-            _ => Sort::Unproved,
+            Some(macs) if !self.is_for(&macs) => MessageClass::NotForUs,
+            _ if receiver.is_some() => MessageClass::Answer,
+            Some(macs) if self.is_proved(&macs, from, now) => MessageClass::Proved,
+            _ => MessageClass::Unproved,
         }
     }
 
@@ -85,12 +85,12 @@ impl Door {
             }
             Message::Cookie { .. } => return None,
         };
-        self.give(sender, &macs, from, now)
+        self.cookie_reply(sender, &macs, from, now)
     }
 
     /// Returns the cookie reply to a message. Its nonce is derived from message and time: replies with equal
     /// nonces have equal contents.
-    pub(crate) fn give(
+    pub(crate) fn cookie_reply(
         &self,
         sender: u32,
         macs: &Macs<'_>,
@@ -154,37 +154,66 @@ mod tests {
     fn a_cookie_proves_one_address_until_it_expires() {
         let public = Public([5; 32]);
         let mut numbers = Numbers::default();
-        let door = Door::new(public, [3; 32], numbers.table());
+        let classifier = MessageClassifier::new(public, [3; 32], numbers.table());
         let message =
             |cookie: Option<&Mac>| write(INITIATION, &[7], &[1; 108], &MacKey::of(&public), cookie);
         let (plain, first) = message(None);
-        assert_eq!(door.sort(&plain, from(1), NOW), Sort::Unproved);
-        let challenge = door.challenge(&plain, from(1), NOW).expect("a cookie");
+        assert_eq!(
+            classifier.classify(&plain, from(1), NOW),
+            MessageClass::Unproved
+        );
+        let challenge = classifier
+            .challenge(&plain, from(1), NOW)
+            .expect("a cookie");
         let Some(Message::Cookie { nonce, sealed, .. }) = Message::read(&challenge) else {
             panic!("a message with a cookie");
         };
         let given = ReceivedCookie::open(&public, &first, nonce, sealed, NOW).expect("it opens");
         let (proved, _) = message(given.at(NOW));
-        assert_eq!(door.sort(&proved, from(1), NOW), Sort::Proved);
+        assert_eq!(
+            classifier.classify(&proved, from(1), NOW),
+            MessageClass::Proved
+        );
         let next = Instant::from_secs(1000 + EPOCH_SECONDS);
-        assert_eq!(door.sort(&proved, from(1), next), Sort::Proved);
+        assert_eq!(
+            classifier.classify(&proved, from(1), next),
+            MessageClass::Proved
+        );
         let later = Instant::from_secs(1000 + 3 * EPOCH_SECONDS);
-        assert_eq!(door.sort(&proved, from(1), later), Sort::Unproved);
-        assert_eq!(door.sort(&proved, from(2), NOW), Sort::Unproved);
-        let other = Door::new(Public([6; 32]), [3; 32], numbers.table());
-        assert_eq!(other.sort(&plain, from(1), NOW), Sort::NotForUs);
-        assert_eq!(door.sort(&plain[1..], from(1), NOW), Sort::Malformed);
+        assert_eq!(
+            classifier.classify(&proved, from(1), later),
+            MessageClass::Unproved
+        );
+        assert_eq!(
+            classifier.classify(&proved, from(2), NOW),
+            MessageClass::Unproved
+        );
+        let other = MessageClassifier::new(Public([6; 32]), [3; 32], numbers.table());
+        assert_eq!(other.classify(&plain, from(1), NOW), MessageClass::NotForUs);
+        assert_eq!(
+            classifier.classify(&plain[1..], from(1), NOW),
+            MessageClass::Malformed
+        );
         // Responses with an assigned index, and with an unknown one.
         let key = MacKey::of(&public);
         let (response, _) = write(RESPONSE, &[1, 9], &[1; 48], &key, None);
         for message in [&response[..], &challenge] {
-            assert_eq!(door.sort(message, from(1), NOW), Sort::NotAsked);
+            assert_eq!(
+                classifier.classify(message, from(1), NOW),
+                MessageClass::NotAsked
+            );
         }
         numbers.insert(7, PeerId(1));
         numbers.insert(9, PeerId(1));
         for message in [&response[..], &challenge] {
-            assert_eq!(door.sort(message, from(1), NOW), Sort::Answer);
+            assert_eq!(
+                classifier.classify(message, from(1), NOW),
+                MessageClass::Answer
+            );
         }
-        assert_eq!(other.sort(&response, from(1), NOW), Sort::NotForUs);
+        assert_eq!(
+            other.classify(&response, from(1), NOW),
+            MessageClass::NotForUs
+        );
     }
 }

@@ -77,7 +77,7 @@ impl Asks {
 
 /// The lease that one peer granted.
 #[derive(Debug)]
-struct One {
+struct GrantedLease {
     /// Owner number of its dynamic objects.
     number: u64,
     peer: PeerId,
@@ -89,14 +89,15 @@ struct One {
 
 /// All leases by IKE SA.
 #[derive(Debug, Default)]
-pub(super) struct Given(BTreeMap<SaId, One>);
+pub(super) struct GrantedLeases(BTreeMap<SaId, GrantedLease>);
 
-impl Given {
+impl GrantedLeases {
     /// Stores the lease of a peer. Removes the objects of an earlier, different lease of the SA.
-    pub(super) fn take(
+    pub(super) fn store(
         &mut self,
         sa: SaId,
-        (peer, remote): (PeerId, IpAddr),
+        peer: PeerId,
+        remote: IpAddr,
         lease: Lease,
         out: &mut Effects,
     ) {
@@ -106,7 +107,7 @@ impl Given {
             return;
         }
         self.give_back(sa, out);
-        let one = One {
+        let one = GrantedLease {
             number: sa.0,
             peer,
             remote,
@@ -154,7 +155,7 @@ impl Given {
     }
 }
 
-impl One {
+impl GrantedLease {
     const fn owner(&self) -> Owner {
         Owner {
             feature: "ipsec",

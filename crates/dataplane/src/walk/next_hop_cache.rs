@@ -10,8 +10,8 @@ use crate::snapshot::Snapshot;
 use crate::table::{Adjacency, Kind, NextHopId};
 
 /// The cached next hops, and the number of cache misses.
-pub(super) struct Near {
-    places: [Next; Self::PLACES],
+pub(super) struct NextHopCache {
+    places: [CachedNextHop; Self::PLACES],
     /// Reads of the shared table since the last vector began.
     reads: usize,
 }
@@ -19,7 +19,7 @@ pub(super) struct Near {
 /// A cached next hop, on its own cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Next {
+pub(super) struct CachedNextHop {
     pub(super) adjacency: Adjacency,
     id: NextHopId,
     /// Generation of the next hop, from [`crate::table::Fib::generation`].
@@ -33,11 +33,11 @@ pub(super) struct Next {
     pub(super) class: Class,
 }
 
-impl Near {
+impl NextHopCache {
     const PLACES: usize = 32;
 
     pub(super) fn new() -> Self {
-        let none = Next {
+        let none = CachedNextHop {
             adjacency: Adjacency::NONE,
             id: NextHopId::NO_ROUTE,
             generation: 0,
@@ -67,7 +67,7 @@ impl Near {
     }
 
     #[inline(always)]
-    pub(super) fn get(&mut self, cx: &Context<'_>, hop: NextHopId) -> &Next {
+    pub(super) fn get(&mut self, cx: &Context<'_>, hop: NextHopId) -> &CachedNextHop {
         let next = &mut self.places[hop.0 as usize % Self::PLACES];
         if next.id != hop {
             self.reads += 1;
@@ -77,7 +77,7 @@ impl Near {
     }
 }
 
-impl Next {
+impl CachedNextHop {
     #[inline(never)]
     fn read(&mut self, cx: &Context<'_>, hop: NextHopId) {
         self.id = hop;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use menu::{Change, Changes, Id, Item, Store, Value};
 
 use super::{
-    Board, BondMode, BridgeAsks, Carrier, Needs, Plan, PortAsks, Reason, SpanningTree, TagType,
-    plan,
+    Board, BondMode, BridgeRequest, Carrier, Needs, Plan, PortRequest, Reason, SpanningTree,
+    TagType, plan,
 };
 use crate::feature::concerns;
 use crate::firewall::is_in;
@@ -222,7 +222,7 @@ impl Asks {
     /// device; without `lacks`, only the chips decide.
     pub fn plan(&self, board: &Board, lacks: Option<&Lacks<'_>>) -> Plan {
         let bridges: Vec<_> = { self.bridges.iter() }
-            .map(|bridge| BridgeAsks {
+            .map(|bridge| BridgeRequest {
                 name: &bridge.name,
                 tree: bridge.tree,
                 vlans: bridge.vlans,
@@ -230,7 +230,7 @@ impl Asks {
             })
             .collect();
         let ports: Vec<_> = { self.ports.iter() }
-            .map(|port| PortAsks {
+            .map(|port| PortRequest {
                 bridge: port.bridge,
                 hw: port.hw,
                 wants: port.wants,
@@ -407,7 +407,7 @@ impl<'a> Lists<'a> {
     fn has(&self, list: &str, interface: &str) -> bool {
         let of = self.of.get(interface);
         let own = |list: &str| of.is_some_and(|of| of.contains(list));
-        is_in(&self.lists, list, (&own, false), 0)
+        is_in(&self.lists, list, &own, false, 0)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::rib::{Family, V4, V6};
 
 /// Objects to recompute. Names are interface names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Touched {
+pub(crate) struct RecomputeSet {
     /// Interfaces.
     pub(crate) interfaces: BTreeSet<ItemId>,
     /// Interfaces whose addresses changed.
@@ -36,7 +36,7 @@ pub(crate) struct Touched {
     pub(crate) of_all: bool,
 }
 
-impl Touched {
+impl RecomputeSet {
     /// Marks all of the intent.
     pub(crate) fn everything(&mut self, intent: &Intent) {
         self.interfaces.extend(intent.interfaces.keys());
@@ -80,7 +80,7 @@ impl Touched {
 
 impl Intent {
     /// Inserts or removes an item of the intent, and marks its dependants.
-    pub(crate) fn put(&mut self, item: ItemId, wanted: Wanted, touched: &mut Touched) {
+    pub(crate) fn put(&mut self, item: ItemId, wanted: Wanted, touched: &mut RecomputeSet) {
         match wanted {
             Wanted::Interface(wanted) => {
                 self.interfaces.set(item, wanted);
@@ -111,7 +111,7 @@ impl Intent {
     }
 
     /// Adds or removes the queues of an interface, and marks its dependants.
-    pub(crate) fn queue(&mut self, interface: &Name, on: bool, touched: &mut Touched) {
+    pub(crate) fn queue(&mut self, interface: &Name, on: bool, touched: &mut RecomputeSet) {
         let is_other = match on {
             true => self.queued.insert(interface.clone()),
             false => self.queued.remove(interface),
@@ -127,7 +127,7 @@ impl Intent {
         &mut self,
         held: (ItemId, &'static str),
         is_held: bool,
-        touched: &mut Touched,
+        touched: &mut RecomputeSet,
     ) {
         let is_other = match is_held {
             true => self.held.insert(held),

@@ -6,7 +6,7 @@ use crate::intent::Name;
 
 /// A request of the queues to control.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum QueueRequest {
     /// Sends a change to the workers; control resolves the names of marks.
     Change {
         /// The change.
