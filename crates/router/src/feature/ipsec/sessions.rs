@@ -124,13 +124,7 @@ impl Sessions {
 
     /// Returns the accounting request of a session, where `live` is the traffic of its present SA
     /// pairs. Returns `None` if accounting is off.
-    fn report(
-        &mut self,
-        sa: SaId,
-        status: Status,
-        live: Both,
-        now: Instant,
-    ) -> Option<Request> {
+    fn report(&mut self, sa: SaId, status: Status, live: Both, now: Instant) -> Option<Request> {
         let session = self.all.get_mut(&sa)?;
         let begun = session.begun?;
         let interim = self.interim.or(session.interim).filter(|_| self.accounting);
