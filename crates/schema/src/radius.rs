@@ -9,7 +9,7 @@ use crate::spelling::HOST;
 /// Services that send no requests have no effect.
 fn asks_nothing(services: &str) -> bool {
     let mut services = services.split(',');
-    services.any(|service| !matches!(service, "login" | "ipsec"))
+    services.any(|service| !matches!(service, "ipsec" | "login" | "ppp"))
 }
 
 pub(crate) static MENU: Menu = Menu {

@@ -67,7 +67,8 @@ impl IncomingRequests {
     /// Handles a datagram. Returns the reason to drop it if it is no request of a server.
     pub(super) fn receive(
         &mut self,
-        (from, to): (SocketAddr, SocketAddr),
+        from: SocketAddr,
+        to: SocketAddr,
         bytes: &[u8],
         context: &RequestContext<'_>,
         out: &mut Effects,

@@ -297,7 +297,7 @@ impl Feature for Radius {
                 unix_seconds: self.clock.unix_seconds(),
                 now: running.now,
             };
-            let received = self.incoming.receive((from, to), bytes, &context, out);
+            let received = self.incoming.receive(from, to, bytes, &context, out);
             return received.map_or_else(Hearing::Bad, |()| Hearing::Taken);
         }
         match self

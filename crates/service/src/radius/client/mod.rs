@@ -426,7 +426,8 @@ impl<K: Copy + Ord> Client<K> {
     fn receive(
         &mut self,
         line: LineId,
-        (from, bytes): (SocketAddr, &[u8]),
+        from: SocketAddr,
+        bytes: &[u8],
         now: Instant,
         out: &mut Vec<Action<K>>,
     ) {
@@ -578,7 +579,7 @@ impl<K: Copy + Ord + core::fmt::Debug> Machine for Client<K> {
             Event::Servers(servers) => self.set_servers(servers, now, out),
             Event::Query(key, query) => self.query(key, query, now, out),
             Event::Cancel(key) => self.cancel(key, out),
-            Event::Received { line, from, bytes } => self.receive(line, (from, bytes), now, out),
+            Event::Received { line, from, bytes } => self.receive(line, from, bytes, now, out),
         }
     }
 
