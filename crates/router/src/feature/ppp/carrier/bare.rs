@@ -21,7 +21,6 @@ use crate::running::Running;
 
 /// EtherType for experiments (IEEE 802).
 const LOCAL_EXPERIMENT: u16 = 0x88b6;
-const SERVICE: &str = "bare-ppp";
 
 /// Name of the service that receives its frames.
 const SERVICE: &str = "bare-ppp";
