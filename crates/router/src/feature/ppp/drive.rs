@@ -20,9 +20,10 @@ impl Ppp {
         out: &mut Effects,
     ) {
         for event in events {
-            let serial = self.links.get(&(at, event.link())).copied();
+            let link = event.link();
+            let serial = self.links.get(&(at, link)).copied();
             match (event, serial) {
-                (LinkEvent::Up(link, setup), None) => self.begin(at, link, setup, now, out),
+                (LinkEvent::Up(_, setup), None) => self.begin(at, link, setup, now, out),
                 (LinkEvent::Packet(_, packet), Some(serial)) => {
                     self.feed(serial, Event::Packet(&packet), now, out);
                 }
@@ -30,7 +31,7 @@ impl Ppp {
                     self.close(serial, CloseReason::Administrator, now, out);
                 }
                 (LinkEvent::Down(_, reason), Some(serial)) => {
-                    self.links.remove(&(at, self.sessions[&serial].link));
+                    self.links.remove(&(at, link));
                     match reason {
                         LinkDown::Removed => {
                             let reason = DownReason::Closed(CloseReason::Administrator);
@@ -40,8 +41,8 @@ impl Ppp {
                         LinkDown::Interface => self.end(serial, &DownReason::CarrierLost, now, out),
                     }
                 }
-                (LinkEvent::Up(..), Some(_)) => {}
-                (_, None) => out.push(Effect::Lost(DropReason::PppLink, 1)),
+                (LinkEvent::Packet(..), None) => out.push(Effect::Lost(DropReason::PppLink, 1)),
+                (LinkEvent::Up(..), Some(_)) | (_, None) => {}
             }
         }
     }
