@@ -100,7 +100,9 @@ impl Control {
         }
         row.set("vrf", Value::Reference("main".into()));
         // An interface without effect shows the configured address, if any.
-        if laid.link.mac.0 != [0; 6] || row.get("mac-address").is_none() {
+        // A session has the source address of the interface below, but none of its own.
+        let has_mac = laid.link.session.is_none();
+        if has_mac && (laid.link.mac.0 != [0; 6] || row.get("mac-address").is_none()) {
             row.set("mac-address", Value::Mac(laid.link.mac.0));
         }
         if let Some(times) = self.links.get(&id) {

@@ -57,7 +57,7 @@ pub(crate) static MENU: Menu = Menu {
 };
 
 /// Flags of PPPoE interfaces.
-pub(super) const FLAGS: &[Flag] = &[
+const FLAGS: &[Flag] = &[
     Flag::new('X', "disabled", 0),
     Flag::new('I', "invalid", 0),
     Flag::new('R', "running", 0),

@@ -2,11 +2,11 @@
 
 pub(crate) mod server;
 
-use menu::{Menu, MenuShape};
+use menu::{Flag, Menu, MenuShape};
 
 use super::RESET_COUNTERS;
 use super::dial::BINDING;
-use super::pppoe_client::{FLAGS, MONITOR};
+use super::pppoe_client::MONITOR;
 use crate::declare::text;
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
@@ -26,7 +26,11 @@ pub(crate) static MENU: Menu = Menu {
         "uptime",
         "encoding",
     ],
-    flags: FLAGS,
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('D', "dynamic", 0),
+        Flag::new('R', "running", 0),
+    ],
     stats: INTERFACE_STATS,
     space: Some("interface"),
     key: Some("name"),

@@ -19,10 +19,10 @@ use crate::Frame;
 
 /// First and longest interval between two PADI.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
-const SEARCH_INTERVAL_MAX: Duration = Duration::from_secs(16);
+const SEARCH_INTERVAL_MAX: Duration = Duration::from_secs(5);
 /// First interval between two PADR, and number of PADR before the client searches again.
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
-const REQUESTS: u32 = 4;
+const REQUESTS: u32 = 3;
 /// Shortest and longest pause before the client searches again.
 const PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(16);

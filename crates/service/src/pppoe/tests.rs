@@ -343,7 +343,7 @@ fn after_a_refusal_a_client_goes_to_another_server_and_to_the_first_if_there_is_
 }
 
 #[test]
-fn a_silent_server_is_abandoned_after_four_requests() {
+fn a_silent_server_is_abandoned_after_three_requests() {
     let mut net = Net::new(&[]);
     net.add_client(0, client::Config::default());
     let offer = |net: &mut Net| {

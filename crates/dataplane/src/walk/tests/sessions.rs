@@ -11,6 +11,7 @@ use crate::drop::DropReason;
 use crate::interface::{Details, Interface, Session};
 use crate::out::OutId;
 use crate::punt::PuntReason;
+use crate::rings::Command;
 use crate::service::{Carried, Match, Service, ServiceId};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, MAC, RATE, Rig, Udp4, Udp6, VLAN10, ethernet, gateway, heard};
@@ -52,6 +53,11 @@ fn with_sessions() -> Rig {
         rig.interfaces.set(id, &line);
         let details = Details {
             name: "<pppoe-user>".into(),
+            tags: rig
+                .interfaces
+                .details(on, |of| of.tags.clone())
+                .unwrap_or_default(),
+            session: Some(session(PEER, number)),
             ..Details::default()
         };
         rig.interfaces.set_details(id, Arc::new(details));
@@ -227,7 +233,7 @@ fn what_is_wrong_with_session_data_is_counted_under_its_name() {
 }
 
 #[test]
-fn services_hear_discovery_and_other_protocols_of_ppp() {
+fn services_receive_discovery_and_other_protocols_of_ppp_also_of_unknown_sessions() {
     let mut rig = with_sessions();
     let ethertypes = [0x8863, 0x8864].map(|kind| Match::Frame(Carried::EtherType(kind)));
     let mut services = (*rig.snapshot.services).clone();
@@ -242,14 +248,23 @@ fn services_hear_discovery_and_other_protocols_of_ppp() {
         ..Fields::default()
     };
     let padi = ethernet([0xff; 6], 0x8863, &[0x11, 9, 0, 0, 0, 4, 1, 1, 0, 0]);
-    let frames = [lcp.frame(), padi, Fields::default().frame()];
+    let unknown = Fields {
+        number: 99,
+        ..lcp.clone()
+    };
+    let frames = [
+        lcp.frame(),
+        padi,
+        unknown.frame(),
+        Fields::default().frame(),
+    ];
     for frame in &frames {
         rig.arrive(frame.clone());
     }
     rig.settle();
 
     let punts = rig.punts();
-    let expected = frames[..2]
+    let expected = frames[..3]
         .iter()
         .map(|frame| (heard(5, false), frame.clone()));
     assert_eq!(punts, expected.collect::<Vec<_>>());
@@ -302,6 +317,58 @@ fn leads_to_session(rig: &mut Rig, vlan: Option<u16>, mtu: u32) {
     adjacency.header[..header.len()].copy_from_slice(&header);
     let hop = rig.gateway;
     rig.writer.set_next_hop(hop, &adjacency);
+}
+
+#[test]
+fn own_packets_to_groups_and_link_local_addresses_leave_by_the_session_that_is_named() {
+    let link_local = 0xfe80 << 112;
+    let cases = [
+        (
+            IPV4,
+            Udp4 {
+                destination: 0xe000_0005,
+                ..Udp4::default()
+            }
+            .packet(),
+        ),
+        (
+            IPV6,
+            Udp6 {
+                destination: link_local | 7,
+                source: link_local | 1,
+                ..Udp6::default()
+            }
+            .packet(),
+        ),
+        (
+            IPV6,
+            Udp6 {
+                destination: 0xff02 << 112 | 1,
+                source: link_local | 1,
+                ..Udp6::default()
+            }
+            .packet(),
+        ),
+    ];
+    for (egress, number, vlan) in [(FIRST, 7, None), (ON_VLAN, 8, Some(10))] {
+        for (protocol, packet) in &cases {
+            let mut rig = with_sessions();
+            let mut frame = rig.pool.alloc_from(packet).expect("a slot");
+            frame.egress = egress;
+            rig.command(Command::Output(frame));
+            rig.settle();
+            let fields = Fields {
+                to: PEER,
+                peer: MAC,
+                vlan,
+                number,
+                protocol: *protocol,
+                packet: packet.clone(),
+                ..Fields::default()
+            };
+            assert_eq!(rig.sent(0), [fields.frame()]);
+        }
+    }
 }
 
 /// Checks the headers of frames that left by the session. Returns their packets.

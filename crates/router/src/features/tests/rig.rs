@@ -65,14 +65,22 @@ pub(super) struct Rig {
 
 impl Rig {
     pub(super) fn new(feature: impl Feature + Send + 'static) -> Self {
-        Self::with_mac(feature, MAC)
+        Self::with_mac(feature, MAC, 1)
     }
 
-    /// Returns a router whose port has this link address.
-    pub(super) fn with_mac(feature: impl Feature + Send + 'static, mac: [u8; 6]) -> Self {
+    /// Returns a router whose port has this link address, and whose random numbers have this seed.
+    pub(super) fn with_mac(
+        feature: impl Feature + Send + 'static,
+        mac: [u8; 6],
+        seed: u64,
+    ) -> Self {
         let mut store = schema::store();
         store.ensure_port("ether1", None).expect("a port");
-        let made = Instance::new(&Setup::offline(menu::Clock::utc(0)), store);
+        let setup = Setup {
+            seed,
+            ..Setup::offline(menu::Clock::utc(0))
+        };
+        let made = Instance::new(&setup, store);
         let (mut instance, mut workers) = made.expect("memory");
         let control = instance.control();
         control.features.added.push(Box::new(feature));

@@ -352,7 +352,7 @@ fn link(id: ItemId, port: Port, settings: &Settings, session: &Session) -> Link 
         },
         on: settings.on.clone(),
         role: LinkRole::Client(id),
-        is_silent: false,
+        pending: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dataplane::interface::Session;
 use frame::InterfaceId;
 
-use super::super::LinkId;
+use super::super::{LinkId, LinkSetup};
 use crate::intent::{ItemId, Name};
 
 /// What identifies a session in frames.
@@ -18,14 +18,14 @@ pub(super) struct Key {
 }
 
 /// A link.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Link {
     pub(super) key: Key,
     /// Name of the interface that carries its frames.
     pub(super) on: Name,
     pub(super) role: LinkRole,
-    /// No PPP packet has arrived.
-    pub(super) is_silent: bool,
+    /// Setup of a server's link that waits for the first PPP packet: PPP has not begun.
+    pub(super) pending: Option<Box<LinkSetup>>,
 }
 
 /// Role of this end.
@@ -74,6 +74,11 @@ impl Links {
     pub(super) fn find(&self, key: &Key) -> Option<(LinkId, &Link)> {
         let id = *self.keys.get(key)?;
         Some((id, self.all.get(&id)?))
+    }
+
+    /// Returns a link.
+    pub(super) fn get_mut(&mut self, id: LinkId) -> Option<&mut Link> {
+        self.all.get_mut(&id)
     }
 
     /// Returns the link with this key.

@@ -154,9 +154,9 @@ impl Pppoe {
                 .stray(arrival, packet.session, &mut self.links, out);
             return Hearing::Bad(DropReason::PppoeSession);
         };
-        if link.is_silent && link.role == LinkRole::Server {
-            link.is_silent = false;
-            self.servers.heard(link.key, arrival.now);
+        if let Some(setup) = link.pending.take() {
+            self.servers.begin(id, link.key, arrival.now);
+            out.events.push(LinkEvent::Up(id, setup));
         }
         let payload = packet.payload.to_vec();
         out.events.push(LinkEvent::Packet(id, payload));

@@ -11,17 +11,21 @@ use ppp::{Keepalive, Methods, Role};
 use service::pppoe::server::{Action, Event, Opened, Server, Service, SessionId};
 use wire::pppoe::{MRU, Packet};
 
-use super::super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkSetup};
+use super::super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup};
 use super::clients::{keepalive, unit};
 use super::links::{Key, Link, LinkRole, Links};
 use super::ports::{Port, Ports};
 use super::{Arrival, IDENTITY, SERVERS, server_drop};
+use crate::drive::timers::Timers;
 use crate::feature::hear::{Hearing, Outgoing};
 use crate::feature::ppp::dial;
 use crate::feature::{View, concerns, each_item};
 use crate::intent::{ItemId, Name};
 use crate::lists::{Chosen, Lists};
 use crate::read;
+
+/// How long PPP waits for the first packet of a client that waits for the server.
+const FIRST_PACKET: Duration = Duration::from_secs(2);
 
 /// Settings of a server item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,17 +55,28 @@ struct ServerItem {
     of_ppp: Arc<ppp::Settings>,
 }
 
+/// An interface with services.
+#[derive(Debug, PartialEq, Eq)]
+struct Serving {
+    name: Name,
+    /// Largest PPP payload that the interface carries, in bytes.
+    payload: u16,
+    services: Vec<Service>,
+}
+
 /// All server items.
 #[derive(Debug)]
 pub(super) struct Servers {
     all: BTreeMap<ItemId, ServerItem>,
     lists: Lists,
     machine: Server,
-    /// Services of each interface that has any.
-    serving: BTreeMap<InterfaceId, (Name, Vec<Service>)>,
+    /// Interfaces with services.
+    serving: BTreeMap<InterfaceId, Serving>,
     /// Interfaces with services, by name.
     names: BTreeMap<Name, InterfaceId>,
     identity: Arc<str>,
+    /// Links that wait for their first PPP packet.
+    waiting: Timers<LinkId>,
 }
 
 impl Servers {
@@ -73,6 +88,7 @@ impl Servers {
             serving: BTreeMap::new(),
             names: BTreeMap::new(),
             identity: "".into(),
+            waiting: Timers::default(),
         }
     }
 
@@ -148,11 +164,16 @@ impl Servers {
         let before = self.names.get(name).copied();
         // The name may have belonged to another interface.
         if let Some(id) = before.filter(|id| port.is_none_or(|port| port.id != *id)) {
-            self.configure(id, name, Vec::new(), now, links, out);
+            self.configure(id, None, now, links, out);
         }
         if let Some(port) = port {
             let services = self.services_on(name, &port, ports);
-            self.configure(port.id, name, services, now, links, out);
+            let serving = (!services.is_empty()).then(|| Serving {
+                name: name.clone(),
+                payload: port.payload(),
+                services,
+            });
+            self.configure(port.id, serving, now, links, out);
         }
     }
 
@@ -169,28 +190,26 @@ impl Servers {
             .collect()
     }
 
+    /// Sets the services of an interface.
     fn configure(
         &mut self,
         id: InterfaceId,
-        name: &Name,
-        services: Vec<Service>,
+        serving: Option<Serving>,
         now: Instant,
         links: &mut Links,
         out: &mut CarrierOutput<'_>,
     ) {
-        let before = self.serving.get(&id).map(|(_, services)| services);
-        if before.map_or(&[][..], Vec::as_slice) == services {
+        if self.serving.get(&id) == serving.as_ref() {
             return;
         }
-        match services.is_empty() {
-            true => {
-                self.serving.remove(&id);
-                self.names.remove(name);
-            }
-            false => {
-                self.serving.insert(id, (name.clone(), services.clone()));
-                self.names.insert(name.clone(), id);
-            }
+        if let Some(before) = self.serving.remove(&id) {
+            self.names.remove(&before.name);
+        }
+        let mut services = Vec::new();
+        if let Some(serving) = serving {
+            services.clone_from(&serving.services);
+            self.names.insert(serving.name.clone(), id);
+            self.serving.insert(id, serving);
         }
         let event = Event::Configure(u64::from(id.0), services);
         self.feed(event, now, links, out);
@@ -211,12 +230,13 @@ impl Servers {
     ) -> Option<DropReason> {
         let mut actions = Vec::new();
         self.machine.handle(event, now, &mut actions);
-        self.carry_out(actions, links, out)
+        self.carry_out(actions, now, links, out)
     }
 
     fn carry_out(
         &mut self,
         actions: Vec<Action>,
+        now: Instant,
         links: &mut Links,
         out: &mut CarrierOutput<'_>,
     ) -> Option<DropReason> {
@@ -227,10 +247,14 @@ impl Servers {
                     let interface = InterfaceId(port as u32);
                     out.effects.send(Outgoing::frame(interface, frame));
                 }
-                Action::Opened(opened) => self.opened(&opened, links, out),
+                Action::Opened(opened) => self.opened(&opened, now, links, out),
                 Action::Closed(id, reason) => {
-                    if let Some((link, _)) = links.find(&key(id)) {
-                        links.remove(link);
+                    let link = links.find(&key(id)).map(|(link, _)| link);
+                    let Some(link) = link else { continue };
+                    self.waiting.set(link, None);
+                    // Links on which PPP has not begun are unknown to the sessions.
+                    let gone = links.remove(link);
+                    if gone.is_some_and(|gone| gone.pending.is_none()) {
                         let down = match reason {
                             service::pppoe::server::Reason::Terminated => LinkDown::Peer,
                             _ => LinkDown::Removed,
@@ -244,21 +268,22 @@ impl Servers {
         dropped
     }
 
-    fn opened(&self, opened: &Opened, links: &mut Links, out: &mut CarrierOutput<'_>) {
+    /// Adds the link of a new session. PPP begins with the first packet of the client: before it, the client may not
+    /// receive yet, and would miss the first request of this end.
+    fn opened(
+        &mut self,
+        opened: &Opened,
+        now: Instant,
+        links: &mut Links,
+        out: &mut CarrierOutput<'_>,
+    ) {
         let key = key(opened.session);
         let Some(server) = self.all.get(&opened.service) else {
             return;
         };
-        let Some((on, _)) = self.serving.get(&key.interface) else {
+        let Some(serving) = self.serving.get(&key.interface) else {
             return;
         };
-        let link = Link {
-            key,
-            on: on.clone(),
-            role: LinkRole::Server,
-            is_silent: true,
-        };
-        let Some(link) = links.add(link) else { return };
         let peer = key.session.peer.to_string();
         let message = format!("PPPoE connection established from {peer}");
         out.effects.log("pppoe,info", message);
@@ -269,14 +294,22 @@ impl Servers {
                 service: Arc::clone(&server.settings.name),
             },
             settings: Arc::clone(&server.of_ppp),
-            payload: opened.max_payload.unwrap_or(MRU),
+            payload: opened.max_payload.unwrap_or(MRU).min(serving.payload),
             caller_id: peer.into(),
             called_id: Arc::clone(&server.settings.name),
-            port: on.clone(),
+            port: serving.name.clone(),
             circuit_id: id.map(|id| String::from_utf8_lossy(id).into()),
             number: key.session.number.into(),
         };
-        out.events.push(LinkEvent::Up(link, Box::new(setup)));
+        let link = Link {
+            key,
+            on: serving.name.clone(),
+            role: LinkRole::Server,
+            pending: Some(Box::new(setup)),
+        };
+        if let Some(link) = links.add(link) {
+            self.waiting.set(link, Some(now + FIRST_PACKET));
+        }
     }
 
     pub(super) fn receive(
@@ -316,8 +349,9 @@ impl Servers {
         self.feed(Event::Stray(id), arrival.now, links, out);
     }
 
-    /// Notes that a PPP packet of a link has arrived.
-    pub(super) fn heard(&mut self, key: Key, now: Instant) {
+    /// Notes that the first PPP packet of a link has arrived.
+    pub(super) fn begin(&mut self, link: LinkId, key: Key, now: Instant) {
+        self.waiting.set(link, None);
         self.machine
             .handle(Event::Heard(session_id(key)), now, &mut Vec::new());
     }
@@ -342,11 +376,18 @@ impl Servers {
     pub(super) fn tick(&mut self, now: Instant, links: &mut Links, out: &mut CarrierOutput<'_>) {
         let mut actions = Vec::new();
         self.machine.tick(now, &mut actions);
-        self.carry_out(actions, links, out);
+        self.carry_out(actions, now, links, out);
+        while let Some(id) = self.waiting.due(now) {
+            let link = links.get_mut(id);
+            if let Some(setup) = link.and_then(|link| link.pending.take()) {
+                out.events.push(LinkEvent::Up(id, setup));
+            }
+        }
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.machine.deadline().map(|(at, _)| at)
+        let machine = self.machine.deadline().map(|(at, _)| at);
+        machine.into_iter().chain(self.waiting.deadline()).min()
     }
 
     /// Adds the flag of an item whose interface does not exist or cannot carry sessions.
