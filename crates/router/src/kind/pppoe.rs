@@ -1,4 +1,5 @@
-//! PPPoE sessions (RFC 2516): `/interface/pppoe-client`, and bindings and dynamic interfaces of `/interface/pppoe-server`.
+//! PPPoE sessions (RFC 2516): `/interface/pppoe-client`, and bindings and dynamic interfaces of
+//! `/interface/pppoe-server`.
 //!
 //! An item without an open session is idle. The feature that has the sessions (`feature/ppp/`) announces it again with
 //! this kind while its session is open.

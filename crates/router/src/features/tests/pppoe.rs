@@ -165,6 +165,43 @@ fn a_session_that_the_server_ends_comes_back() {
 }
 
 #[test]
+fn a_session_ends_with_its_client_and_with_its_interface() {
+    let mut pair = Pair::new(&[SERVER], &[CLIENT]);
+    pair.connect();
+    pair.client.run("/interface/pppoe-client/disable wan");
+    pair.settle();
+    pair.pass_time(1);
+    pair.has_sessions("0");
+    pair.client.run("/interface/pppoe-client/enable wan");
+    pair.connect();
+
+    pair.client
+        .run("/interface/pppoe-client/set wan user=nobody");
+    pair.pass_time(5);
+    pair.has_sessions("0");
+    pair.client.run("/interface/pppoe-client/set wan user=anna");
+    pair.connect();
+    pair.client.run("/interface/pppoe-client/remove wan");
+    pair.settle();
+    pair.pass_time(1);
+    pair.has_sessions("0");
+
+    pair.client.run(CLIENT);
+    pair.connect();
+    pair.client.run("/interface/ethernet/disable ether1");
+    pair.settle();
+    assert_eq!(pair.status(), "disconnected");
+    pair.client.run("/interface/ethernet/enable ether1");
+    pair.connect();
+    pair.server
+        .run("/interface/pppoe-server/server/disable [find]");
+    pair.settle();
+    pair.pass_time(1);
+    pair.has_sessions("0");
+    assert_ne!(pair.status(), "connected");
+}
+
+#[test]
 fn a_server_that_forgot_its_sessions_ends_those_of_its_clients() {
     let mut pair = Pair::new(&[SERVER], &[CLIENT]);
     pair.connect();

@@ -49,6 +49,14 @@ struct ClientItem {
     session: Option<(Session, u16)>,
 }
 
+impl ClientItem {
+    /// Whether a client without a link has other settings than its machine.
+    fn is_outdated(&self) -> bool {
+        let active = self.active.as_ref().map(|(_, settings)| settings);
+        self.link.is_none() && active.is_some() && active != self.wanted.as_ref()
+    }
+}
+
 /// All client items.
 #[derive(Debug)]
 pub(super) struct Clients {
@@ -242,7 +250,10 @@ impl Clients {
                 }
             }
         }
-        let deadline = client.machine.deadline().map(|(at, _)| at);
+        let deadline = match client.is_outdated() {
+            true => Some(Instant::ZERO),
+            false => client.machine.deadline().map(|(at, _)| at),
+        };
         self.timers.set(id, deadline);
     }
 
@@ -273,8 +284,18 @@ impl Clients {
         hearing
     }
 
-    pub(super) fn tick(&mut self, now: Instant, links: &mut Links, out: &mut CarrierOutput<'_>) {
+    pub(super) fn tick(
+        &mut self,
+        now: Instant,
+        ports: &Ports,
+        links: &mut Links,
+        out: &mut CarrierOutput<'_>,
+    ) {
         while let Some(id) = self.timers.due(now) {
+            if self.all.get(&id).is_some_and(ClientItem::is_outdated) {
+                self.update(id, now, ports, links, out);
+                continue;
+            }
             let mut actions = Vec::new();
             if let Some(client) = self.all.get_mut(&id) {
                 client.machine.tick(now, &mut actions);
@@ -304,10 +325,13 @@ impl Clients {
         self.update(id, now, ports, links, out);
     }
 
-    /// Returns the running interfaces of clients.
-    pub(super) fn interfaces(&self, ports: &Ports) -> impl Iterator<Item = InterfaceId> {
-        let names = self.on.iter().map(|(name, _)| name);
-        names.filter_map(|name| Some(ports.running(name)?.id))
+    /// Returns the interfaces of clients, also of those whose session is ending.
+    pub(super) fn interfaces(&self) -> impl Iterator<Item = InterfaceId> {
+        let active = self
+            .all
+            .values()
+            .filter_map(|client| client.active.as_ref());
+        active.map(|(port, _)| port.id)
     }
 
     /// Returns the state of a client without a session, as `monitor` shows it.

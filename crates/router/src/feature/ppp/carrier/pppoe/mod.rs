@@ -1,7 +1,7 @@
 //! PPPoE (RFC 2516): clients, and servers on any number of interfaces.
 //!
-//! Discovery is `service::pppoe`; `clients.rs` and `servers.rs` run its machines for the items of their menus. A link is
-//! a session of PPPoE: an interface, the address of the other end, and a number.
+//! Discovery is `service::pppoe`; `clients.rs` and `servers.rs` run its machines for the items of their menus. A link
+//! is a session of PPPoE: an interface, the address of the other end, and a number.
 
 mod clients;
 mod links;
@@ -86,8 +86,7 @@ impl Pppoe {
 
     /// Starts and stops the delivery of frames, by the interfaces of clients, servers and scans.
     fn listen(&mut self, out: &mut Effects) {
-        let wanted = self.clients.interfaces(&self.ports);
-        let wanted = wanted.chain(self.servers.interfaces());
+        let wanted = { self.clients.interfaces() }.chain(self.servers.interfaces());
         let wanted: BTreeSet<_> = wanted.chain(self.scans.interfaces()).collect();
         for interface in wanted.symmetric_difference(&self.listening) {
             for service in [DISCOVERY, SESSION] {
@@ -248,7 +247,8 @@ impl Carrier for Pppoe {
     }
 
     fn tick(&mut self, now: Instant, out: &mut CarrierOutput<'_>) {
-        self.clients.tick(now, &mut self.links, out);
+        let (ports, links) = (&self.ports, &mut self.links);
+        self.clients.tick(now, ports, links, out);
         self.servers.tick(now, &mut self.links, out);
         if self.scans.tick(now, out.effects) {
             self.listen(out.effects);
@@ -306,7 +306,10 @@ impl Carrier for Pppoe {
         let out = &mut CarrierOutput::new(out);
         let (ports, links) = (&self.ports, &mut self.links);
         match gone.role {
-            LinkRole::Client(item) => self.clients.close(item, now, ports, links, out),
+            LinkRole::Client(item) => {
+                self.clients.close(item, now, ports, links, out);
+                self.listen(out.effects);
+            }
             LinkRole::Server => self.servers.close(gone.key, now, links, out),
         }
     }
