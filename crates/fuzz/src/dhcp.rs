@@ -12,7 +12,7 @@ use service::dhcp::server::{
 use service::pool::Pools;
 use wire::Mac;
 
-use super::machines::{events, span};
+use super::script::{events, span};
 
 const OWN: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 1), 24);
 const SERVER: u64 = 1;

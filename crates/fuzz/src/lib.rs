@@ -21,6 +21,7 @@ pub mod formats;
 pub mod machines;
 pub mod requests;
 pub mod router;
+mod script;
 mod sessions;
 mod streams;
 mod tracker;

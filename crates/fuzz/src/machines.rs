@@ -23,6 +23,7 @@ use service::neighbour::{self, Arp, Discovery, DuplicateDetection, Family, Neigh
 use service::{igmp as groups, lacp as aggregation, mld, ra, snooping, vrrp};
 
 use super::Target;
+use super::script::{events, quiet, span};
 
 pub use self::ppp::ppp;
 pub use dns::dns;
@@ -603,35 +604,6 @@ fn ipv6_packet(
         ..ipv6::Repr::new(next_header, src, dst)
     };
     [&header.to_bytes(upper.len()), &upper[..]].concat()
-}
-
-/// Iterates over the events of a script.
-pub(crate) fn events(script: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
-    let mut rest = script;
-    core::iter::from_fn(move || {
-        let (&what, tail) = rest.split_first()?;
-        let (&len, tail) = tail.split_first().unwrap_or((&0, &[]));
-        let (data, tail) = tail.split_at_checked(len.into()).unwrap_or((tail, &[]));
-        rest = tail;
-        Some((what, data))
-    })
-}
-
-/// Returns the time after an event: mostly none, sometimes a minute.
-pub(crate) fn span(data: &[u8]) -> Duration {
-    match data.last() {
-        Some(&byte) if byte >= 0xf0 => Duration::from_secs(4 * u64::from(byte & 15)),
-        Some(&byte) if byte >= 0xe0 => Duration::from_millis(100 * u64::from(byte & 15)),
-        _ => Duration::ZERO,
-    }
-}
-
-/// Checks that no timer is due after a tick.
-fn quiet<M: Machine>(machine: &M, now: Instant) {
-    assert!(
-        machine.deadline().is_none_or(|(due, _)| due > now),
-        "a tick leaves nothing undone"
-    );
 }
 
 fn link_local(n: u16) -> Ipv6Addr {

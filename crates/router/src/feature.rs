@@ -165,8 +165,8 @@ pub(crate) trait Feature: core::fmt::Debug {
     fn radius_answered(&mut self, _: u64, _: service::radius::Answer, _: Instant, _: &mut Effects) {
     }
 
-    /// Ends or changes the sessions that a request of a RADIUS server is about (RFC 5176). Returns `None` if the feature
-    /// has none of them.
+    /// Ends or changes the sessions that a request of a RADIUS server is about (RFC 5176). Returns `None` if the
+    /// feature has none of them.
     fn radius_requested(
         &mut self,
         _: &SessionRequest,

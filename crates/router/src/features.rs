@@ -423,8 +423,8 @@ impl Features {
         }
     }
 
-    /// Passes a request of a RADIUS server to all features. Returns `None` if no feature has such a session, and an error
-    /// only if no feature carried it out.
+    /// Passes a request of a RADIUS server to all features. Returns `None` if no feature has such a session, and an
+    /// error only if no feature carried it out.
     pub(crate) fn radius_requested(
         &mut self,
         request: &SessionRequest,

@@ -113,7 +113,7 @@ pub(crate) struct Pppoe {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) start_rate: u32,
-    /// Sessions that may have begun and not be up yet.
+    /// Maximum number of sessions in setup (BNG Blaster: max-outstanding).
     #[arg(long, value_name = "N", default_value_t = 800)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) outstanding: u32,

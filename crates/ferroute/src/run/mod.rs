@@ -256,7 +256,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     Ok(running)
 }
 
-/// Logs how much of the configuration has no effect. Runs beside forwarding, since a long configuration takes a
+/// Logs the number of commands without effect. Runs beside forwarding, since a long configuration takes a
 /// while.
 fn log_effects(shared: &Shared) {
     if let Some(line) = shared.effects() {

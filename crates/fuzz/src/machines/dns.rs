@@ -3,7 +3,7 @@
 use machine::{Duration, Instant, Machine as _};
 use service::dns::{Action, Carrier, Config, Dns, Event, NetworkStack, QueryResult, Server};
 
-use super::{events, span};
+use crate::script::{events, span};
 
 /// Cache size in bytes.
 const CACHE_BYTES: usize = 16 << 10;

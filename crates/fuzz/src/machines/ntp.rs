@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use machine::{Duration, Instant, Machine as _};
 use service::ntp::{Action, Client, Event, Peer, Server};
 
-use super::{events, quiet, span};
+use crate::script::{events, quiet, span};
 
 const SERVER: [u8; 4] = [192, 0, 2, 1];
 

@@ -8,7 +8,7 @@ use ppp::{
     Methods, PAP, Password, Role, Session, Settings, split,
 };
 
-use super::{events, quiet, span};
+use crate::script::{events, quiet, span};
 
 /// Actions of an event at most.
 const MAX_ACTIONS: usize = 16;

@@ -7,7 +7,7 @@ use service::pppoe::server::{self, Server, Service, SessionId};
 use wire::Mac;
 use wire::pppoe::{Discovery, Packet, code, tag};
 
-use super::{events, quiet, span};
+use crate::script::{events, quiet, span};
 
 const PEER: Mac = Mac([2, 0, 0, 0, 0, 9]);
 const PORT: u64 = 1;

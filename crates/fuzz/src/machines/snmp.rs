@@ -5,7 +5,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use machine::Instant;
 use service::snmp as agents;
 
-use super::{events, span};
+use crate::script::{events, span};
 
 /// Queries an SNMP agent: raw bytes, and messages with valid communities and users.
 pub fn snmp(script: &[u8]) {

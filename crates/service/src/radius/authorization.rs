@@ -264,8 +264,8 @@ fn byte_limits(packet: &Packet<'_>) -> ByteLimits {
 }
 
 /// Returns the rate limit, `upload/download` in bits per second. RouterOS: Mikrotik-Rate-Limit precedes the attributes
-/// of Ascend, and these precede those of WISPr. The first Ascend-Data-Rate limits the download; the upload is limited by
-/// a second one, or by the only one if there is an Ascend-Xmit-Rate.
+/// of Ascend, and these precede those of WISPr. The first Ascend-Data-Rate limits the download; the upload is limited
+/// by a second one, or by the only one if there is an Ascend-Xmit-Rate.
 fn rate_limit(packet: &Packet<'_>) -> Option<String> {
     if let Some(limit) = packet.of_vendor(vendor::MIKROTIK, vendor::MIKROTIK_RATE_LIMIT) {
         return text(limit);

@@ -7,8 +7,8 @@
 //!                      └─ SessionRequest ─▶ owner of sessions ─▶ respond ─▶ ACK or NAK
 //! ```
 //! A request is authenticated by the secret of its sender. Requests are remembered by their authenticator for
-//! [`REPLAY_WINDOW`], and an Event-Timestamp outside of this window is refused (RFC 5176, 6.3): a replayed request has no
-//! effect.
+//! [`REPLAY_WINDOW`], and an Event-Timestamp outside of this window is refused (RFC 5176, 6.3): a replayed request has
+//! no effect.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};

@@ -4,8 +4,8 @@
 //! ```text
 //!   clients: all subscribers on one device ── ether1 [ router: /interface/pppoe-server/server ]
 //! ```
-//! The subscribers are in this process, and the router is in a process of its own; both share the machine's cores. The
-//! report uses the terms of BNG Blaster: setup rate, first and last session, retries.
+//! This process simulates the subscribers; the router runs in a second process on the same cores. The report uses the
+//! terms of BNG Blaster: setup rate, first and last session, retries.
 
 mod codec;
 mod population;
@@ -78,7 +78,7 @@ struct Report {
     retries: u64,
     /// Memory of the router per session, in bytes.
     bytes_per_session: u64,
-    /// Time from the kill until all sessions were up again.
+    /// Build-up of all sessions after the kill.
     restored: Option<BuildUp>,
 }
 
@@ -205,7 +205,7 @@ impl Report {
             && is_restored
     }
 
-    /// Sessions per second from the first to the last.
+    /// Returns the setup rate in sessions per second.
     fn rate(&self) -> f64 {
         self.build_up.up as f64 / self.build_up.last.as_secs_f64()
     }

@@ -33,7 +33,7 @@ pub(super) struct Pace {
 /// Result of a build-up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BuildUp {
-    /// Time to the first and to the last session with both families up.
+    /// Setup times of the first and the last session (IPCP and IPv6CP open).
     pub(super) first: Duration,
     pub(super) last: Duration,
     /// Number of sessions up at the end.
@@ -104,7 +104,7 @@ impl Population {
         self.up
     }
 
-    /// Dials all sessions, and waits until all are up.
+    /// Dials all subscribers within the pace, and waits for the last session.
     pub(super) fn build_up(&mut self, pace: Pace, patience: Duration) -> BuildUp {
         let begin = Time::now();
         let (mut dialed, mut result) = (0, BuildUp::default());
@@ -135,7 +135,7 @@ impl Population {
         result
     }
 
-    /// Runs until all sessions are up again after the router was lost. Returns the elapsed time and the course.
+    /// Waits until the subscribers have dialled a restarted router and all sessions are up.
     pub(super) fn recover(&mut self, patience: Duration) -> BuildUp {
         let all = Pace {
             start_rate: 0,

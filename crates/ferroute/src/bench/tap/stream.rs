@@ -81,7 +81,7 @@ impl Stream {
         Ok(bytes as f64 * 8.0 / time / 1e6)
     }
 
-    /// Waits until no data arrives, so that the other path has the machine to itself.
+    /// Waits until the last data has arrived, so that two paths never compete for the cores.
     fn drain(&self) {
         let until = Instant::now() + PATIENCE;
         let mut last = u64::MAX;

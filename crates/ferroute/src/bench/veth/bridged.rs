@@ -104,13 +104,7 @@ impl Bridging {
         print: &mut dyn FnMut(&Row),
     ) -> Result<(), String> {
         let text = |error: lab::Error| error.to_string();
-        let options = Options {
-            name: Some(format!("bench-bridge-{}", std::process::id())),
-            life: Life::Owned,
-            holding: Some(Holding::Named),
-            belongings: Vec::new(),
-        };
-        let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
+        let lab = new_lab().map_err(text)?;
         if let Err(reason) = headroom::leave(&lab) {
             eprintln!("frames are sent without the headroom that XDP needs: {reason}");
         }
@@ -248,6 +242,16 @@ add bridge=bridge1 interface=ether2 {second}
         }
         frames
     }
+}
+
+fn new_lab() -> Result<Lab, lab::Error> {
+    let options = Options {
+        name: Some(format!("bench-bridge-{}", std::process::id())),
+        life: Life::Owned,
+        holding: Some(Holding::Named),
+        belongings: Vec::new(),
+    };
+    Lab::up(&LAYOUT, &options)
 }
 
 /// Returns the link address of a host behind the second port.

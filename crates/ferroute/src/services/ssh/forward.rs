@@ -187,7 +187,7 @@ fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(socket_with(family, SocketType::STREAM, flags, None)?)
 }
 
-/// Resolves a host name. Few at a time, since each occupies a thread.
+/// Resolves a host name. Few connections at a time, since each connection occupies a thread.
 async fn resolve(shared: &Arc<Shared>, host: &str) -> Result<IpAddr, String> {
     static NAMES: Semaphore = Semaphore::const_new(2);
     if let Ok(address) = host.trim_matches(['[', ']']).parse() {

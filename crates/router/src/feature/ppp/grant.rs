@@ -179,8 +179,8 @@ impl Grant {
         self.limit_total = limits.total.unwrap_or(self.limit_total);
     }
 
-    /// Sets firewall chains (Filter-Id). RouterOS: the last one of each direction counts; without `.in` or `.out`, a chain
-    /// is for both directions.
+    /// Sets firewall chains (Filter-Id). RouterOS: the last one of each direction counts; without `.in` or `.out`, a
+    /// chain is for both directions.
     pub(super) fn set_filters(&mut self, filters: &[String]) {
         for filter in filters {
             match (filter.strip_suffix(".in"), filter.strip_suffix(".out")) {

@@ -4,9 +4,10 @@
 //! carrier (PPPoE …) ──LinkEvent──▶ session (`ppp::Session`) ──Action──▶ secret, profile, RADIUS
 //!                                                             └──────▶ interface, addresses, routes, lists, queue
 //! ```
-//! `carrier/` has the protocols below PPP. `session.rs` is one session; `drive.rs` passes events to sessions and carries
-//! out their actions; `login.rs` and `radius.rs` authenticate users, `grant.rs` computes their settings; `open.rs` and `objects.rs`
-//! make what an open session has, with the session as owner. Every event costs what its session costs, however many there are.
+//! `carrier/` has the protocols below PPP. `session.rs` is one session; `drive.rs` passes events to sessions and
+//! carries out their actions; `login.rs` and `radius.rs` authenticate users, `grant.rs` computes their settings;
+//! `open.rs` and `objects.rs` make what an open session has, with the session as owner. Every event costs what its
+//! session costs, however many there are.
 
 mod aaa;
 mod active;

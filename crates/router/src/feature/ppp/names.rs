@@ -1,4 +1,5 @@
-//! Names of dynamic interfaces: `<pppoe-anna>`; further sessions of a user get the lowest free suffix: `<pppoe-anna-1>`.
+//! Names of dynamic interfaces: `<pppoe-anna>`; further sessions of a user get the lowest free suffix:
+//! `<pppoe-anna-1>`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

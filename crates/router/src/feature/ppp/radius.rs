@@ -1,5 +1,5 @@
-//! RADIUS for sessions: authentication of users without a secret, accounting, and requests of servers that end or change
-//! sessions (RFC 2865, 2866, 5176).
+//! RADIUS for sessions: authentication of users without a secret, accounting, and requests of servers that end or
+//! change sessions (RFC 2865, 2866, 5176).
 
 use std::net::IpAddr;
 

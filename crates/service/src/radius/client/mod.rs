@@ -8,7 +8,8 @@
 //! ```
 //! Retransmissions repeat the packet byte for byte (RFC 5080, 2.2.1), so that the server detects duplicates. Answers
 //! without valid authentication are counted and ignored; the genuine answer may still come. Each server has a queue of
-//! its own, in which no request waits longer than the tries of another take: a silent server delays no request to others.
+//! its own, in which no request waits longer than the tries of another take: a silent server delays no request to
+//! others.
 
 mod flow;
 #[cfg(test)]

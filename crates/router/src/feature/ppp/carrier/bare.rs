@@ -1,5 +1,5 @@
-//! PPP packets in Ethernet frames of an EtherType for experiments, for tests: the simplest carrier. A frame of an unknown
-//! station begins a link; an empty payload ends it.
+//! PPP packets in Ethernet frames of an EtherType for experiments, for tests: the simplest carrier. A frame of an
+//! unknown station begins a link; an empty payload ends it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

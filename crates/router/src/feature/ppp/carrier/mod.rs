@@ -3,9 +3,9 @@
 //! ```text
 //! carrier ──LinkEvent──▶ sessions (`ppp/mod.rs`) ──send, opened, close──▶ carrier
 //! ```
-//! A link is one connection of a carrier, and carries one PPP session. A carrier owns discovery, the link's keys and the
-//! interface kind of its sessions; it knows nothing of users, addresses and accounting. [`carriers`] is the list of all
-//! carriers.
+//! A link is one connection of a carrier, and carries one PPP session. A carrier owns discovery, the link's keys and
+//! the interface kind of its sessions; it knows nothing of users, addresses and accounting. [`carriers`] is the list of
+//! all carriers.
 
 #[cfg(test)]
 mod bare;
