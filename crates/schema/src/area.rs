@@ -104,8 +104,6 @@ pub(crate) const AREAS: &[Area] = &[
             "/interface/ovpn-server",
             "/interface/ppp-client",
             "/interface/ppp-server",
-            "/interface/pppoe-client",
-            "/interface/pppoe-server",
             "/interface/pptp-client",
             "/interface/pptp-server",
             "/interface/sstp-client",

@@ -81,6 +81,7 @@ const READER: Policies = Policies::READ
 const FOR_READERS: &str = "\
     /console/inspect /file/read /interface/bonding/monitor /interface/bonding/monitor-slaves \
     /interface/bridge/monitor /interface/bridge/port/monitor /interface/ethernet/monitor /interface/monitor-traffic \
+    /interface/pppoe-client/monitor /interface/pppoe-client/scan /interface/pppoe-server/monitor \
     /interface/wireguard/peers/show-client-config /interface/wireguard/wg-export \
     /ip/dhcp-relay/monitor /ip/route/check \
     /log/debug /log/error /log/info /log/warning /radius/monitor \

@@ -16,7 +16,6 @@ mod ip_scan;
 mod page;
 mod ping;
 mod ping_speed;
-mod pppoe_scan;
 mod profile;
 mod router;
 mod running;
@@ -42,7 +41,7 @@ pub use url::{Scheme, Url};
 /// Commands with a tool of their own, by menu and name.
 static TOOLS: [(&str, &str, &dyn Tool); 12] = [
     ("/interface", "monitor-traffic", &traffic::MonitorTraffic),
-    ("/interface/pppoe-client", "scan", &pppoe_scan::PppoeScan),
+    ("/interface/pppoe-client", "scan", &sample::Services),
     ("/tool", "calculate", &calculate::Calculate),
     ("/tool", "fetch", &fetch::FetchTool),
     ("/tool", "flood-ping", &flood_ping::FloodPing),

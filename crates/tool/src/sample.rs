@@ -4,10 +4,29 @@ use std::time::Duration;
 
 use menu::{Call, Id, Menu, Reason, Value};
 
-use crate::{Form, Invocation, Look, Next, RunningTool, Tool, Turn};
+use crate::{Column, Form, Invocation, Look, Next, RunningTool, Tool, Turn};
 
 /// Default tool of continuous commands.
 pub(crate) struct Sample;
+
+/// `/interface/pppoe-client/scan`: a table of the servers and services on an interface.
+pub(crate) struct Services;
+
+static SERVICES: [Column; 3] = [
+    Column::new("service", "SERVICE"),
+    Column::new("mac-address", "MAC-ADDRESS"),
+    Column::new("ac-name", "AC-NAME"),
+];
+
+impl Tool for Services {
+    fn form(&self) -> Form {
+        Form::Table(&SERVICES)
+    }
+
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
+        Sample.start(given)
+    }
+}
 
 struct Sampling {
     menu: &'static Menu,

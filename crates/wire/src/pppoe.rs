@@ -321,7 +321,7 @@ mod tests {
         let fields = Discovery::parse(&packet).expect("well formed");
         let expected = Discovery {
             service_name: Some(b""),
-            ac_name: Some(b"Go RedBack - eshesheshoot"),
+            ac_name: Some(b"Go RedBack - eshsheshoot"),
             ..Discovery::default()
         };
         assert_eq!(fields, expected);

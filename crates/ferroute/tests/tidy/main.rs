@@ -58,7 +58,7 @@ const CIRCLES: [(&str, usize); 29] = [
     ("fib", 6),
     ("firewall", 21),
     ("frame", 5),
-    ("fuzz", 5),
+    ("fuzz", 6),
     ("ike", 17),
     ("kernels", 10),
     ("lab", 5),

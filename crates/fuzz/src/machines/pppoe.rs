@@ -46,6 +46,21 @@ fn with_tag(bytes: &[u8], kind: u16, value: &[u8]) -> Vec<u8> {
     built.finish()
 }
 
+/// Checks an action of the server. Notes the cookie of an offer, and the last session.
+fn check_action(action: server::Action, cookie: &mut Vec<u8>, last: &mut Option<SessionId>) {
+    match action {
+        server::Action::Send(_, frame) => {
+            assert_eq!(frame.dst, PEER);
+            if let Some(sent) = check(&frame) {
+                *cookie = sent;
+            }
+        }
+        server::Action::Opened(opened) => *last = Some(opened.session),
+        server::Action::Closed(SessionId { peer, .. }, _) => assert_eq!(peer, PEER),
+        server::Action::Ignored(_) => {}
+    }
+}
+
 /// Runs a client and a server that receive packets of foreign peers.
 pub fn pppoe(script: &[u8]) {
     let mut now = Instant::from_secs(100);
@@ -111,15 +126,7 @@ pub fn pppoe(script: &[u8]) {
             }
         }
         for action in out {
-            match action {
-                server::Action::Send(_, frame) => {
-                    assert_eq!(frame.dst, PEER);
-                    cookie = check(&frame).unwrap_or(cookie);
-                }
-                server::Action::Opened(opened) => last = Some(opened.session),
-                server::Action::Closed(SessionId { peer, .. }, _) => assert_eq!(peer, PEER),
-                server::Action::Ignored(_) => {}
-            }
+            check_action(action, &mut cookie, &mut last);
         }
         let sessions = server.sessions();
         assert!(sessions.half_made() <= sessions.len());
