@@ -41,8 +41,8 @@ pub struct Sessions {
     all: BTreeMap<SessionId, Session>,
     /// Sessions by port, client and stamp.
     stamps: BTreeMap<(u64, Mac, u64), u16>,
-    /// Sessions in the order in which they were opened, with their stamps. Those that are not silent any more leave
-    /// when they are the first.
+    /// Sessions in the order in which they were opened, with their stamps. Sessions that are no longer silent leave
+    /// when they come first.
     silent: VecDeque<(SessionId, u64)>,
     silent_count: usize,
     half_made: usize,
