@@ -60,6 +60,8 @@ impl Ppp {
         let serial = self.serial;
         if let LinkEnd::Client(dial) = &setup.end {
             setup.settings = self.client_settings(dial, &setup.settings);
+            // Routers with equal seeds choose different magic numbers at the two ends of a link.
+            self.rng.next_u64();
         }
         let machine = ppp::Session::new(setup.settings.clone(), setup.payload, self.rng.split());
         let session = Session {
