@@ -64,9 +64,9 @@ impl ServiceSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Match {
     /// Frames with this content, to this router's MAC address or any multicast address.
-    Frame(Carried),
+    Frame(FrameContent),
     /// Frames with this content to this multicast address only. Precedes `Frame`.
-    FrameTo(Mac, Carried),
+    FrameTo(Mac, FrameContent),
     /// Packets of an IP protocol that match no registered port or type.
     Protocol {
         /// The family.
@@ -102,7 +102,7 @@ pub enum Match {
 
 /// The content of a frame other than an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Carried {
+pub enum FrameContent {
     /// By its EtherType.
     EtherType(u16),
     /// Behind a length: the destination service access point of the LLC header (IEEE 802.2), as for
@@ -446,18 +446,18 @@ impl Services {
 }
 
 /// Returns the content of a frame behind its EtherType or length.
-fn carried(payload: &[u8], ethertype: u16) -> Option<Carried> {
+fn carried(payload: &[u8], ethertype: u16) -> Option<FrameContent> {
     /// The smallest EtherType; smaller values are lengths (IEEE 802.3, 3.2.6).
     const ETHERTYPES: u16 = 1536;
     if ethertype >= ETHERTYPES {
-        return Some(Carried::EtherType(ethertype));
+        return Some(FrameContent::EtherType(ethertype));
     }
     match payload.get(..usize::from(ethertype))? {
         [0xaa, 0xaa, 3, a, b, c, high, low, ..] => {
             let number = u16::from_be_bytes([*high, *low]);
-            Some(Carried::Snap([*a, *b, *c], number))
+            Some(FrameContent::Snap([*a, *b, *c], number))
         }
-        [destination, _, _, ..] => Some(Carried::Llc(*destination)),
+        [destination, _, _, ..] => Some(FrameContent::Llc(*destination)),
         _ => None,
     }
 }
@@ -510,7 +510,7 @@ impl fmt::Display for Match {
     }
 }
 
-impl fmt::Display for Carried {
+impl fmt::Display for FrameContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::EtherType(number) => write!(f, "EtherType {number:#06x}"),

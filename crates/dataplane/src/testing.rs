@@ -20,7 +20,7 @@ use crate::out::OutId;
 use crate::punt::PuntReason;
 use crate::rings::{Command, Remote, rings};
 use crate::rule::Class;
-use crate::service::{self, Carried, Match, Rate, ServiceId, Services};
+use crate::service::{self, FrameContent, Match, Rate, ServiceId, Services};
 use crate::snapshot::{FamilySettings, PortBinding, Role, SlowReason, Snapshot};
 use crate::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
 use crate::trace::WorkerTables;
@@ -498,7 +498,7 @@ fn services() -> Services {
     let icmp = |ipv6, protocol| Match::Protocol { ipv6, protocol };
     let mut services = Services::default();
     let all = [
-        service::Service::new("arp", [Match::Frame(Carried::EtherType(0x0806))], RATE),
+        service::Service::new("arp", [Match::Frame(FrameContent::EtherType(0x0806))], RATE),
         service::Service::new("icmp", [icmp(false, 1), icmp(true, 58)], RATE),
     ];
     for (place, service) in all.iter().enumerate() {

@@ -73,9 +73,9 @@ use service::radius::{ErrorCause, SessionRequest};
 
 use wire::Mac;
 
-use self::hear::{Datagram, Echo, Heard, Hearing, Outgoing};
+use self::hear::{Datagram, Echo, Outgoing, ReceiveOutcome, ReceivedPacket};
 use crate::drive::asking::Asking;
-use crate::intent::{ItemId, Name, Wanted};
+use crate::intent::{ItemId, ItemState, Name};
 use crate::learned::{Learned, Servers};
 use crate::object::{Made, Owner};
 use crate::records;
@@ -143,8 +143,8 @@ pub(crate) trait Feature: core::fmt::Debug {
     }
 
     /// Handles a frame or a packet of one of its services.
-    fn hear(&mut self, _: &Heard<'_>, _: &Running<'_>, _: &mut Effects) -> Hearing {
-        Hearing::NotMine
+    fn hear(&mut self, _: &ReceivedPacket<'_>, _: &Running<'_>, _: &mut Effects) -> ReceiveOutcome {
+        ReceiveOutcome::NotMine
     }
 
     /// Handles interfaces that were added, changed or removed, or whose addresses or settings changed. Loading a
@@ -226,7 +226,7 @@ pub enum Effect {
     /// the family.
     ListedUntil(Name, IpAddr, Instant),
     /// Sets the intent of an item that a feature has read.
-    Item(ItemId, Wanted),
+    Item(ItemId, ItemState),
     /// Holds an interface down until all reasons are withdrawn, independent of the state of its link.
     Hold {
         /// The interface.

@@ -27,7 +27,7 @@ use crate::feature::discovery::Neighbourhood;
 use crate::feature::dns::Dns;
 use crate::feature::echo::Echo;
 use crate::feature::flows::Flows;
-use crate::feature::hear::{Heard, Hearing};
+use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::ipsec::{Ipsec, Proofs};
 use crate::feature::link4::Links4;
 use crate::feature::link6::Links6;
@@ -357,17 +357,17 @@ impl Features {
     pub(crate) fn hear(
         &mut self,
         hearers: &[usize],
-        heard: &Heard<'_>,
+        heard: &ReceivedPacket<'_>,
         running: &Running<'_>,
         out: &mut Effects,
-    ) -> Hearing {
-        let mut all = Hearing::NotMine;
+    ) -> ReceiveOutcome {
+        let mut all = ReceiveOutcome::NotMine;
         let features = self.list_mut().enumerate();
         for (_, feature) in features.filter(|(place, _)| hearers.contains(place)) {
             match feature.hear(heard, running, out) {
-                Hearing::NotMine => {}
-                Hearing::Taken => all = Hearing::Taken,
-                bad @ Hearing::Bad(_) => return bad,
+                ReceiveOutcome::NotMine => {}
+                ReceiveOutcome::Taken => all = ReceiveOutcome::Taken,
+                bad @ ReceiveOutcome::Bad(_) => return bad,
             }
         }
         all

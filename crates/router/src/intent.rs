@@ -91,7 +91,7 @@ impl Intent {
 
 /// New state of an item that a feature has read; `None` if the item is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ItemState {
     /// An interface.
     Interface(Option<Interface>),
     /// An IPv4 address of an interface.

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dataplane::{Command, zone};
 use frame::{InterfaceId, Offloads};
 
-use crate::compile::{Laid, PortState};
+use crate::compile::{LayoutEntry, PortState};
 use crate::drive::{Control, Queue};
 use crate::intent::Name;
 
@@ -113,15 +113,15 @@ impl Needs {
     pub(crate) fn link_changed(
         &mut self,
         id: InterfaceId,
-        before: Option<&Laid>,
-        now: Option<&Laid>,
+        before: Option<&LayoutEntry>,
+        now: Option<&LayoutEntry>,
     ) {
         if now.is_none() {
             while let Some(asking) = self.first_asking(id) {
                 self.asked.remove(&asking);
             }
         }
-        let matters = |laid: &Laid| {
+        let matters = |laid: &LayoutEntry| {
             (
                 laid.name.clone(),
                 laid.link.mtu,

@@ -13,9 +13,9 @@ use service::neighbour::Mode;
 use wire::Mac;
 
 use crate::intent::{
-    AdvertiseDns, AnyNet, Class, Gateway, Intent, Interface, InterfaceList, ItemId, Lifetime,
-    Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4, Settings6,
-    Table, Wanted,
+    AdvertiseDns, AnyNet, Class, Gateway, Intent, Interface, InterfaceList, ItemId, ItemState,
+    Lifetime, Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule, Settings4,
+    Settings6, Table,
 };
 use crate::kind::{self, AnyKind};
 use crate::recompute_set::{RecomputeSet, swap};
@@ -91,13 +91,21 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut RecomputeSet)
             }
         }
         "/interface/list/member" => {
-            intent.put(id, Wanted::Member(after.and_then(member)), touched);
+            intent.put(id, ItemState::Member(after.and_then(member)), touched);
         }
         "/ip/arp" => {
-            intent.put(id, Wanted::Neighbour4(after.and_then(neighbour)), touched);
+            intent.put(
+                id,
+                ItemState::Neighbour4(after.and_then(neighbour)),
+                touched,
+            );
         }
         "/ipv6/neighbor" => {
-            intent.put(id, Wanted::Neighbour6(after.and_then(neighbour)), touched);
+            intent.put(
+                id,
+                ItemState::Neighbour6(after.and_then(neighbour)),
+                touched,
+            );
         }
         "/ipv6/nd" => {
             let own = after.and_then(nd);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::intent::{Indexed, Intent, ItemId, Items, Name, Neighbour, Wanted};
+use crate::intent::{Indexed, Intent, ItemId, ItemState, Items, Name, Neighbour};
 use crate::rib::{Family, V4, V6};
 
 /// Objects to recompute. Names are interface names.
@@ -80,29 +80,29 @@ impl RecomputeSet {
 
 impl Intent {
     /// Inserts or removes an item of the intent, and marks its dependants.
-    pub(crate) fn put(&mut self, item: ItemId, wanted: Wanted, touched: &mut RecomputeSet) {
+    pub(crate) fn put(&mut self, item: ItemId, wanted: ItemState, touched: &mut RecomputeSet) {
         match wanted {
-            Wanted::Interface(wanted) => {
+            ItemState::Interface(wanted) => {
                 self.interfaces.set(item, wanted);
                 touched.interfaces.insert(item);
             }
-            Wanted::Address4(wanted) => {
+            ItemState::Address4(wanted) => {
                 swap(&mut self.addresses4, item, wanted, &mut touched.addresses);
                 touched.items4.insert(item);
             }
-            Wanted::Address6(wanted) => {
+            ItemState::Address6(wanted) => {
                 swap(&mut self.addresses6, item, wanted, &mut touched.addresses);
                 touched.items6.insert(item);
             }
-            Wanted::Member(wanted) => {
+            ItemState::Member(wanted) => {
                 swap(&mut self.members, item, wanted, &mut touched.members);
             }
-            Wanted::Neighbour4(wanted) => {
+            ItemState::Neighbour4(wanted) => {
                 let before = self.neighbours4.set(item, wanted);
                 let both = before.iter().chain(self.neighbours4.get(&item));
                 touched.neighbours4.extend(both.map(neighbour));
             }
-            Wanted::Neighbour6(wanted) => {
+            ItemState::Neighbour6(wanted) => {
                 let before = self.neighbours6.set(item, wanted);
                 let both = before.iter().chain(self.neighbours6.get(&item));
                 touched.neighbours6.extend(both.map(neighbour));

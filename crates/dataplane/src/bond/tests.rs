@@ -11,7 +11,7 @@ use crate::drop::DropReason;
 use crate::interface::{Above, Details, Interface};
 use crate::out::OutId;
 use crate::rings::Command;
-use crate::service::{Carried, Match, Scope, Service, ServiceId, ServiceSet, Services};
+use crate::service::{FrameContent, Match, Scope, Service, ServiceId, ServiceSet, Services};
 use crate::snapshot::{PortBinding, Role};
 use crate::testing::{ETHER1, RATE, Rig, TestPort, Udp4, ethernet, gateway};
 use crate::trace::trace_packet;
@@ -329,7 +329,11 @@ fn slow_protocols_are_heard_on_the_slave_whatever_the_bond_takes() {
     let id = ServiceId::new(0).expect("there are few");
     let lacp = Service {
         scope: Scope::Asked,
-        ..Service::new("lacp", [Match::Frame(Carried::EtherType(0x8809))], RATE)
+        ..Service::new(
+            "lacp",
+            [Match::Frame(FrameContent::EtherType(0x8809))],
+            RATE,
+        )
     };
     let mut services = Services::default();
     services.add(id, &lacp).expect("nobody has its matches");

@@ -7,7 +7,7 @@ use frame::InterfaceId;
 use service::neighbour::{Discovery, Family as _};
 use wire::Mac;
 
-use super::layout::{Laid, Layout};
+use super::layout::{Layout, LayoutEntry};
 use crate::intent::{Intent, ItemId, Name};
 use crate::rib::{Check, Family, Gateway, MAIN, Net, Offer, Protocol, V4, V6};
 
@@ -196,7 +196,7 @@ fn of4(names: &[Name], intent: &Intent) -> BTreeMap<Ipv4Addr, Own4> {
 }
 
 /// Computes the IPv6 addresses of an interface, including its automatic link-local address.
-fn of6(laid: &Laid, names: &[Name], intent: &Intent) -> BTreeMap<Ipv6Addr, Own6> {
+fn of6(laid: &LayoutEntry, names: &[Name], intent: &Intent) -> BTreeMap<Ipv6Addr, Own6> {
     let mut made = BTreeMap::new();
     if intent.ipv6.disabled {
         return made;

@@ -9,7 +9,7 @@ use dataplane::rule::Class;
 use frame::InterfaceId;
 
 use super::address::Addresses;
-use super::layout::{Laid, Layout, SharedMirror, Shares};
+use super::layout::{Layout, LayoutEntry, SharedMirror, Shares};
 use crate::intent::Intent;
 
 /// Maximum length of an IP packet in bytes: packets for the host stack are not fragmented.
@@ -78,12 +78,12 @@ pub fn interface(
 }
 
 /// Compiles the mirror of an interface as an egress of control; `None` without a mirror.
-pub fn mirror(laid: &Laid) -> Option<(InterfaceId, Compiled)> {
+pub fn mirror(laid: &LayoutEntry) -> Option<(InterfaceId, Compiled)> {
     let (port, id) = laid.mirror?;
     Some((id, mirror_of(laid, id, port)))
 }
 
-fn line(laid: &Laid, intent: &Intent) -> Interface {
+fn line(laid: &LayoutEntry, intent: &Intent) -> Interface {
     Interface {
         running: laid.link.running,
         ethernet: laid.link.ethernet,
@@ -105,7 +105,7 @@ pub fn shared_mirror(mirror: SharedMirror) -> Compiled {
     mirror_named("host of point-to-point interfaces", MTU_MAX, id, port)
 }
 
-fn mirror_of(laid: &Laid, id: InterfaceId, port: u16) -> Compiled {
+fn mirror_of(laid: &LayoutEntry, id: InterfaceId, port: u16) -> Compiled {
     mirror_named(&format!("host of {}", laid.name), laid.link.mtu, id, port)
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use dataplane::interface::Above;
 use frame::InterfaceId;
 
-use super::layout::{Laid, Layout};
+use super::layout::{Layout, LayoutEntry};
 use crate::intent::{Intent, ItemId, Name};
 
-impl Laid {
+impl LayoutEntry {
     /// Maximum payload behind an Ethernet header on the device below, in bytes; 0 if unknown.
     pub(crate) const fn carries(&self) -> u32 {
         self.carries
@@ -30,7 +30,11 @@ impl Laid {
 impl Layout {
     /// Returns the master that takes the frames of an interface, if the master exists and is enabled. Interfaces
     /// without an Ethernet header and masters of the same kind have no master.
-    pub(super) fn master(&self, laid: &Laid, intent: &Intent) -> Option<(Above, InterfaceId)> {
+    pub(super) fn master(
+        &self,
+        laid: &LayoutEntry,
+        intent: &Intent,
+    ) -> Option<(Above, InterfaceId)> {
         if laid.disabled || laid.invalid || !laid.link.ethernet || laid.loopback {
             return None;
         }
@@ -48,7 +52,7 @@ impl Layout {
     pub(super) fn freed_or_taken(
         &self,
         id: InterfaceId,
-        laid: &Laid,
+        laid: &LayoutEntry,
         intent: &Intent,
     ) -> BTreeSet<ItemId> {
         let before = self.interfaces.get(&id);
@@ -67,7 +71,7 @@ impl Layout {
     }
 
     /// Returns the MTU that a bond requires of a slave; 0 without a bond.
-    pub(super) fn mtu_of_bond(&self, laid: &Laid) -> u32 {
+    pub(super) fn mtu_of_bond(&self, laid: &LayoutEntry) -> u32 {
         let bond = laid.above.filter(|(above, _)| *above == Above::Bond);
         let bond = bond.and_then(|(_, id)| self.interfaces.get(&id));
         bond.map_or(0, |bond| bond.given_mtu)

@@ -73,7 +73,7 @@ impl Default for PortWish {
 
 /// The layout of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Laid {
+pub struct LayoutEntry {
     /// Its item.
     pub item: ItemId,
     /// Its name.
@@ -172,7 +172,7 @@ pub type SharedMirror = (u16, InterfaceId);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// By number.
-    pub interfaces: BTreeMap<InterfaceId, Laid>,
+    pub interfaces: BTreeMap<InterfaceId, LayoutEntry>,
     /// By name.
     pub by_name: BTreeMap<Name, InterfaceId>,
     /// Requested settings of devices, by the name of the port's mapping.
@@ -191,7 +191,7 @@ pub struct LayoutUpdate {
     /// Interfaces whose layout was computed.
     pub seen: BTreeSet<InterfaceId>,
     /// Interfaces whose layout changed, with the previous layout; `None` for a new interface.
-    pub before: BTreeMap<InterfaceId, Option<Laid>>,
+    pub before: BTreeMap<InterfaceId, Option<LayoutEntry>>,
     /// Names that now refer to another interface, or to none.
     pub names: BTreeSet<Name>,
 }
@@ -309,7 +309,7 @@ impl Layout {
     }
 
     /// Whether a change of an interface to `laid` changes the layout of interfaces above it.
-    fn is_other_for_those_on_it(&self, id: InterfaceId, laid: &Laid) -> bool {
+    fn is_other_for_those_on_it(&self, id: InterfaceId, laid: &LayoutEntry) -> bool {
         let before = self.interfaces.get(&id);
         before.is_none_or(|before| {
             (&before.link, before.carries) != (&laid.link, laid.carries)
@@ -382,8 +382,8 @@ impl Layout {
         id: InterfaceId,
         interface: &intent::Interface,
         ground: &LayoutInputs<'_>,
-    ) -> Laid {
-        let mut laid = Laid::new(item, id, interface);
+    ) -> LayoutEntry {
+        let mut laid = LayoutEntry::new(item, id, interface);
         let site = Site {
             id,
             interface,
@@ -402,8 +402,8 @@ impl Layout {
     }
 
     /// Returns the interfaces that carry the frames of an interface, the nearest first.
-    pub(crate) fn below(&self, laid: &Laid) -> Vec<InterfaceId> {
-        let parent = |laid: &Laid| laid.parent.map(|(id, _)| id);
+    pub(crate) fn below(&self, laid: &LayoutEntry) -> Vec<InterfaceId> {
+        let parent = |laid: &LayoutEntry| laid.parent.map(|(id, _)| id);
         let next = |id: &InterfaceId| parent(self.interfaces.get(id)?);
         let below = core::iter::successors(parent(laid), next);
         below.take(MOST_TAGS).collect()
@@ -422,7 +422,7 @@ impl Layout {
     }
 
     /// Returns the interface with this name.
-    pub fn named(&self, name: &str) -> Option<(InterfaceId, &Laid)> {
+    pub fn named(&self, name: &str) -> Option<(InterfaceId, &LayoutEntry)> {
         let id = self.by_name.get(name)?;
         Some((*id, self.interfaces.get(id)?))
     }
@@ -433,7 +433,7 @@ impl Layout {
     }
 }
 
-impl Laid {
+impl LayoutEntry {
     /// Whether the interface runs, for users. Next hops use the state of its link.
     pub const fn runs(&self) -> bool {
         self.link.running || self.loopback && !self.disabled

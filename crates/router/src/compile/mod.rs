@@ -21,7 +21,7 @@ mod tests;
 pub use address::{Addresses, Dad, Moved, Own4, Own6};
 pub use interface::{Compiled, interface, mirror, shared_mirror};
 pub use layout::{
-    Laid, Layout, LayoutInputs, LayoutUpdate, PortState, PortWish, SharedMirror, Shares,
+    Layout, LayoutEntry, LayoutInputs, LayoutUpdate, PortState, PortWish, SharedMirror, Shares,
 };
 pub use missing::Missing;
 pub use numbers::Numbers;

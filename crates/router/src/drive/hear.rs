@@ -15,7 +15,7 @@ use wire::{EtherType, Protocol, icmpv4, icmpv6, ipv4, ipv6, udp};
 use super::punt::{extension_before, packet_of};
 use super::{Control, half};
 use crate::feature::Effects;
-use crate::feature::hear::{Datagram, Heard, Hearing, How, Outgoing};
+use crate::feature::hear::{Datagram, How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use crate::features::Features;
 use crate::running::{Counted, Running, destination};
 
@@ -214,7 +214,7 @@ impl Control {
         let laid = self.layout.interfaces.get(&frame.ingress);
         let port = laid.map_or(frame.ingress, |laid| laid.under);
         let (features, services, running) = self.features();
-        let heard = Heard {
+        let heard = ReceivedPacket {
             service: services.table.name(id),
             interface: frame.ingress,
             port,
@@ -224,10 +224,10 @@ impl Control {
         let hearing = features.hear(services.hearers(id), &heard, &running, &mut out);
         self.carry_out(out);
         match hearing {
-            Hearing::Taken => self.workers.free(frame),
-            Hearing::Bad(reason) => self.workers.discard(frame, reason),
-            Hearing::NotMine if is_packet => self.unheard(frame, worker),
-            Hearing::NotMine => self.workers.discard(frame, DropReason::EthernetType),
+            ReceiveOutcome::Taken => self.workers.free(frame),
+            ReceiveOutcome::Bad(reason) => self.workers.discard(frame, reason),
+            ReceiveOutcome::NotMine if is_packet => self.unheard(frame, worker),
+            ReceiveOutcome::NotMine => self.workers.discard(frame, DropReason::EthernetType),
         }
     }
 

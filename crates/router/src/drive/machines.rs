@@ -8,7 +8,7 @@ use service::neighbour::{Config, Event};
 
 use super::Control;
 use super::half::{Half, Side};
-use crate::compile::{Laid, Layout, LayoutUpdate, Moved};
+use crate::compile::{Layout, LayoutEntry, LayoutUpdate, Moved};
 use crate::intent::{Items, Neighbour};
 use crate::plan::{Step, plan};
 use crate::recompute_set::RecomputeSet;
@@ -45,7 +45,7 @@ impl Control {
         self.reset.remove(&id);
     }
 
-    fn configure_machines(&mut self, id: InterfaceId, laid: &Laid) {
+    fn configure_machines(&mut self, id: InterfaceId, laid: &LayoutEntry) {
         let is_new = !self.v6.machines.contains_key(&id);
         let seed = if is_new { self.rng.next_u64() } else { 0 };
         let settings = &self.intent.ipv4;
@@ -78,7 +78,7 @@ impl Control {
         self.answer6(id, upcalls);
     }
 
-    fn turn_link(&mut self, id: InterfaceId, laid: &Laid) {
+    fn turn_link(&mut self, id: InterfaceId, laid: &LayoutEntry) {
         let up = laid.link.running;
         let state = if up { "up" } else { "down" };
         let clock = self.clock.now();

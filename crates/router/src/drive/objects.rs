@@ -5,7 +5,7 @@ use menu::{Id, Reason, Reply};
 use super::Control;
 use crate::feature::{Effects, NewObject};
 use crate::firewall::Around;
-use crate::intent::{ItemId, Route, Wanted};
+use crate::intent::{ItemId, ItemState, Route};
 use crate::object::{DynamicName, DynamicQueue, Made, Owner};
 use crate::plan::Step;
 use crate::recompute_set::RecomputeSet;
@@ -48,9 +48,9 @@ impl Control {
         };
         let (intent, touched) = (&mut self.intent, &mut pending.touched);
         match made {
-            Made::Interface(_, made) => intent.put(id, Wanted::Interface(Some(made)), touched),
-            Made::Address4(made) => intent.put(id, Wanted::Address4(Some(made)), touched),
-            Made::Address6(made) => intent.put(id, Wanted::Address6(Some(made)), touched),
+            Made::Interface(_, made) => intent.put(id, ItemState::Interface(Some(made)), touched),
+            Made::Address4(made) => intent.put(id, ItemState::Address4(Some(made)), touched),
+            Made::Address6(made) => intent.put(id, ItemState::Address6(Some(made)), touched),
             Made::Route4(route) => {
                 intent.routes4.insert(id, route);
                 pending.routes4.push((id, None));
@@ -60,9 +60,9 @@ impl Control {
                 pending.routes6.push((id, None));
             }
             Made::Rule(path) => self.firewall.make(path, Id(id), &values),
-            Made::Member(made) => intent.put(id, Wanted::Member(Some(made)), touched),
-            Made::Neighbour4(made) => intent.put(id, Wanted::Neighbour4(Some(made)), touched),
-            Made::Neighbour6(made) => intent.put(id, Wanted::Neighbour6(Some(made)), touched),
+            Made::Member(made) => intent.put(id, ItemState::Member(Some(made)), touched),
+            Made::Neighbour4(made) => intent.put(id, ItemState::Neighbour4(Some(made)), touched),
+            Made::Neighbour6(made) => intent.put(id, ItemState::Neighbour6(Some(made)), touched),
             Made::ListEntry(entry) => self.firewall.add_entry(id, entry, self.now),
             Made::Queue(queue) => self.set_dynamic_queue(id, Some(*queue)),
             Made::Name(name) => self.set_dynamic_name(id, Some(name)),
@@ -95,20 +95,20 @@ impl Control {
         };
         let (intent, touched) = (&mut self.intent, &mut pending.touched);
         match object.menu {
-            "/ip/address" => intent.put(id, Wanted::Address4(None), touched),
-            "/ipv6/address" => intent.put(id, Wanted::Address6(None), touched),
+            "/ip/address" => intent.put(id, ItemState::Address4(None), touched),
+            "/ipv6/address" => intent.put(id, ItemState::Address6(None), touched),
             "/ip/route" => pending.routes4.push((id, intent.routes4.remove(&id))),
             "/ipv6/route" => pending.routes6.push((id, intent.routes6.remove(&id))),
-            "/interface/list/member" => intent.put(id, Wanted::Member(None), touched),
-            "/ip/arp" => intent.put(id, Wanted::Neighbour4(None), touched),
-            "/ipv6/neighbor" => intent.put(id, Wanted::Neighbour6(None), touched),
+            "/interface/list/member" => intent.put(id, ItemState::Member(None), touched),
+            "/ip/arp" => intent.put(id, ItemState::Neighbour4(None), touched),
+            "/ipv6/neighbor" => intent.put(id, ItemState::Neighbour6(None), touched),
             "/ip/firewall/address-list" | "/ipv6/firewall/address-list" => {
                 self.firewall.remove_entry(id);
             }
             "/queue/simple" => self.set_dynamic_queue(id, None),
             "/ip/dns/static" => self.set_dynamic_name(id, None),
             path if self.firewall.desk(path).is_some() => self.firewall.unmake(path, id),
-            _ => intent.put(id, Wanted::Interface(None), touched),
+            _ => intent.put(id, ItemState::Interface(None), touched),
         }
     }
 

@@ -16,7 +16,7 @@ use service::icmp::Rate;
 
 use super::Control;
 use crate::compile::address::OfferKey;
-use crate::compile::{Laid, LayoutInputs, LayoutUpdate, Moved};
+use crate::compile::{LayoutEntry, LayoutInputs, LayoutUpdate, Moved};
 use crate::firewall::{Around, Firewall, Others};
 use crate::intent::Name;
 use crate::object::What;
@@ -142,7 +142,8 @@ impl Control {
             }
             // The shared mirror stays while its members change.
             let shared = self.shared_mirror;
-            let own_mirror = |laid: &Laid| laid.mirror.filter(|mirror| Some(*mirror) != shared);
+            let own_mirror =
+                |laid: &LayoutEntry| laid.mirror.filter(|mirror| Some(*mirror) != shared);
             let mirror = before.as_ref().and_then(own_mirror);
             if let Some((_, mirror)) = mirror
                 && now.and_then(own_mirror).map(|(_, id)| id) != Some(mirror)
@@ -244,7 +245,7 @@ impl Control {
         for (id, before) in &update.before {
             let now = self.layout.interfaces.get(id);
             self.mirror_needs.link_changed(*id, before.as_ref(), now);
-            let link = now.map(Laid::link_of_routes);
+            let link = now.map(LayoutEntry::link_of_routes);
             self.v4.rib.set_link(*id, link.clone());
             self.v6.rib.set_link(*id, link);
         }

@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use menu::{Changes, Item, Value};
 
 use super::{Effect, Effects, Feature, View, each_item};
-use crate::intent::{Address4, Address6, Wanted};
+use crate::intent::{Address4, Address6, ItemState};
 use crate::read::name;
 
 const IPV4: &str = "/ip/address";
@@ -25,11 +25,11 @@ impl Feature for Addresses {
 
     fn follow(&mut self, view: &View<'_>, changes: Option<&Changes>, out: &mut Effects) {
         each_item(view, IPV4, changes, |id, item| {
-            let wanted = Wanted::Address4(item.and_then(address4));
+            let wanted = ItemState::Address4(item.and_then(address4));
             out.push(Effect::Item(id, wanted));
         });
         each_item(view, IPV6, changes, |id, item| {
-            let wanted = Wanted::Address6(item.and_then(address6));
+            let wanted = ItemState::Address6(item.and_then(address6));
             out.push(Effect::Item(id, wanted));
         });
     }

@@ -10,7 +10,7 @@ use service::ping;
 
 use super::echo::replies;
 pub(crate) use super::gateway::{CheckRequest, Checked};
-use super::hear::{Heard, Hearing};
+use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature};
 use crate::running::Running;
 
@@ -133,11 +133,16 @@ impl Feature for Checks {
         vec![replies()]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let reply = ping::parse_response(heard.packet())
             .filter(|said| said.outcome == ping::Outcome::Reply);
         let Some(reply) = reply.filter(|reply| reply.id == self.id) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let of_it = |(gateway, by): &(&Checked, &u16)| {
             **by == reply.seq && gateway.address() == Some(reply.to)
@@ -145,7 +150,7 @@ impl Feature for Checks {
         if let Some((gateway, _)) = self.asked.iter().find(of_it) {
             self.answered(*gateway, How::Ping, running.now, out);
         }
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn tick(&mut self, now: Instant, out: &mut Effects) {

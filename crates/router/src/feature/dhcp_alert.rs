@@ -13,7 +13,7 @@ use service::dhcp::{CLIENT_PORT, Message, MessageType, SERVER_PORT, code, packet
 use wire::{EtherType, Mac, ipv4, udp};
 
 use super::dhcp_client::SERVICE;
-use super::hear::{Heard, Hearing, How, Outgoing};
+use super::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::intent::{ItemId, Name};
 use crate::read;
@@ -251,20 +251,25 @@ impl Feature for DhcpAlerts {
         }]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some((name, own, _)) = self.links.get(&heard.interface) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let first = self.on.range((name.clone(), 0)..).next();
         if first.is_none_or(|(on, _)| on != name) || heard.source_mac() == *own {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         }
         if let Some(address) = server_of(heard.packet()) {
             let name = name.clone();
             self.found(&name, heard.source_mac(), address, running.now, out);
         }
         // A client of this router may need the answer.
-        Hearing::NotMine
+        ReceiveOutcome::NotMine
     }
 
     fn lay_out(&mut self, others: &BTreeSet<InterfaceId>, running: &Running<'_>, _: &mut Effects) {

@@ -13,7 +13,7 @@ use service::dhcp::relay::{Config, Fault, To};
 use service::dhcp::{CLIENT_PORT, Message, SERVER_PORT, packet};
 use wire::{EtherType, Mac, ipv4, udp};
 
-use super::hear::{Heard, Hearing, How, Outgoing};
+use super::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::intent::{ItemId, Name};
 use crate::live::number;
@@ -123,13 +123,18 @@ impl Feature for DhcpRelays {
         }]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         if heard.service != SERVICE {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         }
         // The next receiver counts malformed messages.
         let Some(message) = message(heard.packet()) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         match message.is_reply {
             true => self.answer(message, out),
@@ -217,10 +222,10 @@ impl DhcpRelays {
         message: &Message,
         running: &Running<'_>,
         out: &mut Effects,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         let range = (interface, 0)..=(interface, ItemId::MAX);
         let items: Vec<_> = self.at.range(range).map(|(_, item)| *item).collect();
-        let mut hearing = Hearing::NotMine;
+        let mut hearing = ReceiveOutcome::NotMine;
         for id in items {
             let Some(one) = self.all.get_mut(&id) else {
                 continue;
@@ -228,7 +233,7 @@ impl DhcpRelays {
             let passed = match one.config.request(message.clone()) {
                 Ok(passed) => passed,
                 Err(fault) => {
-                    hearing = Hearing::Bad(reason(fault));
+                    hearing = ReceiveOutcome::Bad(reason(fault));
                     continue;
                 }
             };
@@ -241,23 +246,23 @@ impl DhcpRelays {
                 out.send(Outgoing::packet(interface, packet));
             }
             one.requests += 1;
-            hearing = Hearing::Taken;
+            hearing = ReceiveOutcome::Taken;
         }
         hearing
     }
 
     /// Forwards an answer to its client.
-    fn answer(&mut self, message: Message, out: &mut Effects) -> Hearing {
+    fn answer(&mut self, message: Message, out: &mut Effects) -> ReceiveOutcome {
         let id = self.addressed.get(&message.giaddr);
         let Some(one) = id.and_then(|id| self.all.get_mut(id)) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let (message, to) = match one.config.answer(message) {
             Ok(passed) => passed,
-            Err(fault) => return Hearing::Bad(reason(fault)),
+            Err(fault) => return ReceiveOutcome::Bad(reason(fault)),
         };
         let (Some(interface), Some(own)) = (one.at, one.config.address) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let (address, mac) = match to {
             To::Everybody => (Ipv4Addr::BROADCAST, Mac::BROADCAST),
@@ -270,7 +275,7 @@ impl DhcpRelays {
             how: How::Frame(mac, EtherType::IPV4),
         });
         one.responses += 1;
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 }
 

@@ -6,7 +6,7 @@ use dataplane::service::{Match, Rate, Service};
 use service::icmp::{v4, v6};
 use wire::{icmpv4, icmpv6};
 
-use super::hear::{Heard, Hearing, Outgoing};
+use super::hear::{Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effects, Feature};
 use crate::running::{Running, source_of6};
 
@@ -50,7 +50,12 @@ impl Feature for Echo {
         vec![Service::new("echo", REQUESTS, RATE)]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let offender = running.offender(heard.packet(), heard.is_to_group());
         let reply = match heard.packet().first().map(|first| first >> 4) {
             Some(6) => {
@@ -65,6 +70,6 @@ impl Feature for Echo {
         if let Some(reply) = reply {
             out.send(Outgoing::packet(heard.interface, reply));
         }
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 }

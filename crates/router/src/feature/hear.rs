@@ -10,7 +10,7 @@ use wire::{EtherType, Mac, ipv4, ipv6, udp};
 /// A received frame or IP packet of a service. IP packets are complete, and the checksum of ICMP
 /// was verified.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard<'a> {
+pub(crate) struct ReceivedPacket<'a> {
     /// Name of the service.
     pub(crate) service: &'static str,
     /// Ingress interface, after VLAN demultiplexing. `NONE` for a packet of this router's own.
@@ -28,7 +28,7 @@ pub(crate) struct Heard<'a> {
     pub(crate) l3: usize,
 }
 
-impl<'a> Heard<'a> {
+impl<'a> ReceivedPacket<'a> {
     /// Returns the payload: the packet from its network header on, or the bytes behind EtherType or
     /// length.
     pub(crate) fn packet(&self) -> &'a [u8] {
@@ -74,7 +74,7 @@ impl<'a> Heard<'a> {
 
 /// Result of a feature's reception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hearing {
+pub(crate) enum ReceiveOutcome {
     /// The feature consumed the frame.
     Taken,
     /// The frame is not for this feature. A packet that no feature consumes goes to the host stack.

@@ -9,7 +9,7 @@ use machine::{Instant, Machine, Rng};
 use service::igmp::{Action, Event, Host};
 use wire::Protocol;
 
-use super::hear::{Heard, Hearing, Outgoing};
+use super::hear::{Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effects, Feature};
 use crate::drive::timers::Timers;
 use crate::running::Running;
@@ -100,13 +100,18 @@ impl Feature for Links4 {
         vec![Service::new("igmp", [igmp], QUERIES)]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let event = Event::Received {
             packet: heard.packet(),
         };
         self.feed(heard.interface, event, running.now, out);
         // Sockets of the host plane may have joined groups, too.
-        Hearing::NotMine
+        ReceiveOutcome::NotMine
     }
 
     fn lay_out(

@@ -12,10 +12,10 @@ use wire::Mac;
 use wire::icmpv6::Type;
 use wire::ndp::Preference;
 
-use super::hear::{Heard, Hearing, Outgoing};
+use super::hear::{Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::neighbours::{DISCOVERY, discovery};
 use super::{Effect, Effects, Feature};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::drive::timers::Timers;
 use crate::intent::{AdvertiseDns, ItemId, Lifetime, Name, Nd};
 use crate::learned::Learned;
@@ -139,7 +139,13 @@ impl Links6 {
     }
 
     /// Updates advertisements and reports of a link from configuration and layout.
-    fn change(&mut self, id: InterfaceId, laid: &Laid, running: &Running<'_>, out: &mut Effects) {
+    fn change(
+        &mut self,
+        id: InterfaceId,
+        laid: &LayoutEntry,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) {
         let now = running.now;
         let wanted = self.wanted(running, id, laid);
         let source = running.link_local(id).filter(|_| laid.link.running);
@@ -186,7 +192,7 @@ impl Links6 {
     }
 
     /// Returns the machines of a link; creates them if necessary.
-    fn link(&mut self, id: InterfaceId, laid: &Laid) -> &mut Link6 {
+    fn link(&mut self, id: InterfaceId, laid: &LayoutEntry) -> &mut Link6 {
         let (rng, recalled) = (&mut self.rng, &mut self.recalled);
         self.links.entry(id).or_insert_with(|| {
             let seed = rng.next_u64();
@@ -284,7 +290,12 @@ impl Feature for Links6 {
         vec![discovery(), Service::new("mld", [query], QUERIES).by_link()]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let (id, packet, now) = (heard.interface, heard.packet(), running.now);
         if heard.service == DISCOVERY {
             let from = heard.source_mac();
@@ -292,7 +303,7 @@ impl Feature for Links6 {
         } else {
             self.feed_listener(id, mld::Event::Received { packet }, now, out);
         }
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn lay_out(
@@ -390,7 +401,12 @@ enum AdvertisementNeed {
 }
 
 impl Links6 {
-    fn wanted(&self, running: &Running<'_>, id: InterfaceId, laid: &Laid) -> AdvertisementNeed {
+    fn wanted(
+        &self,
+        running: &Running<'_>,
+        id: InterfaceId,
+        laid: &LayoutEntry,
+    ) -> AdvertisementNeed {
         let settings = &running.intent.ipv6;
         if settings.disabled || !settings.forward || laid.disabled {
             return AdvertisementNeed::Nothing;
@@ -478,7 +494,7 @@ fn prefixes_of_bytes(bytes: &[u8]) -> Option<Vec<ra::Prefix>> {
 }
 
 /// Returns the prefixes for a link: those of `/ipv6/nd/prefix`, then those of addresses.
-fn prefixes(running: &Running<'_>, id: InterfaceId, laid: &Laid) -> Vec<ra::Prefix> {
+fn prefixes(running: &Running<'_>, id: InterfaceId, laid: &LayoutEntry) -> Vec<ra::Prefix> {
     let usual = &running.intent.nd_usual;
     let listed = running.intent.nd_prefixes.on(&laid.name);
     let listed = listed.map(|(_, prefix)| prefix);

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dataplane::service::{Carried, Match, Rate, Scope, Service};
+use dataplane::service::{FrameContent, Match, Rate, Scope, Service};
 use frame::InterfaceId;
 use machine::{Duration, Instant, Machine};
 use menu::{Changes, Id, Item, Menu, Row, Value};
 use service::loop_protect::{Action, Config, Event, LoopProtect, PAYLOAD};
 use wire::{EtherType, Mac};
 
-use super::hear::{Heard, Hearing, How, Outgoing};
+use super::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::intent::{ItemId, Name};
 use crate::kind;
@@ -80,14 +80,19 @@ impl Feature for LoopProtection {
         if self.machine.is_empty() {
             return Vec::new();
         }
-        let its = Match::Frame(Carried::EtherType(EtherType::LOOP_PROTECT.0));
+        let its = Match::Frame(FrameContent::EtherType(EtherType::LOOP_PROTECT.0));
         vec![Service {
             scope: Scope::Asked,
             ..Service::new(SERVICE, [its], RATE)
         }]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let laid = running.layout.interfaces.get(&heard.interface);
         if let Some(laid) = laid {
             let received = Event::Received {
@@ -96,7 +101,7 @@ impl Feature for LoopProtection {
             };
             self.feed(received, running.now, out);
         }
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn lay_out(

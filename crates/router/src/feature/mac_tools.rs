@@ -12,7 +12,7 @@ use machine::Instant;
 use menu::{Call, Changes, Reason, Reply, Value};
 use wire::{EtherType, Mac, Protocol, ipv4, mac_ping, udp};
 
-use super::hear::{Heard, Hearing, How, Outgoing};
+use super::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effects, Feature, View};
 use crate::intent::Name;
 use crate::probe::argument;
@@ -117,17 +117,22 @@ impl Feature for MacTools {
         }]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, _: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        _: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some(own) = self.all.get(&heard.interface) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let Some((port, payload)) = datagram(heard.packet()) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let message = match mac_ping::Repr::parse(payload) {
             Ok(Some(message)) if !message.is_reply && message.to == own.mac => message,
-            Ok(_) => return Hearing::NotMine,
-            Err(_) => return Hearing::Bad(DropReason::MacPingMalformed),
+            Ok(_) => return ReceiveOutcome::NotMine,
+            Err(_) => return ReceiveOutcome::Bad(DropReason::MacPingMalformed),
         };
         let reply = mac_ping::Repr {
             is_reply: true,
@@ -141,7 +146,7 @@ impl Feature for MacTools {
             bytes: packet(own.address, [mac_ping::PORT, port], &payload),
             how: How::Frame(heard.source_mac(), EtherType::IPV4),
         });
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn lay_out(&mut self, others: &BTreeSet<InterfaceId>, running: &Running<'_>, _: &mut Effects) {

@@ -2,11 +2,11 @@
 //! resolution and addresses use them at every step.
 
 use dataplane::DropReason;
-use dataplane::service::{Carried, Match, Rate, Service};
+use dataplane::service::{FrameContent, Match, Rate, Service};
 use service::neighbour::{Arp, Discovery, Family as _};
 use wire::EtherType;
 
-use super::hear::{Heard, Hearing};
+use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature};
 use crate::running::Running;
 
@@ -24,7 +24,7 @@ const RATE: Rate = Rate {
 
 /// Returns the service of ARP, for all features that receive it.
 pub(crate) fn arp() -> Service {
-    let arp = Match::Frame(Carried::EtherType(EtherType::ARP.0));
+    let arp = Match::Frame(FrameContent::EtherType(EtherType::ARP.0));
     Service::new(ARP, [arp], RATE)
 }
 
@@ -47,7 +47,12 @@ impl Feature for Neighbours {
         vec![arp(), discovery()]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, _: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        _: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let (packet, from) = (heard.packet(), heard.source_mac());
         let ipv6 = heard.service == DISCOVERY;
         let malformed = match ipv6 {
@@ -57,7 +62,7 @@ impl Feature for Neighbours {
             true => { Discovery::parse(packet, from).err() }.map(|_| DropReason::IcmpMalformed),
         };
         if let Some(reason) = malformed {
-            return Hearing::Bad(reason);
+            return ReceiveOutcome::Bad(reason);
         }
         out.push(Effect::Neighbour {
             ipv6,
@@ -65,6 +70,6 @@ impl Feature for Neighbours {
             packet: packet.into(),
             from,
         });
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 }

@@ -16,7 +16,7 @@ use service::netwatch::{
 use service::ping;
 
 use super::echo::replies;
-use super::hear::{Echo, Heard, Hearing};
+use super::hear::{Echo, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::clock::DayClock;
 use crate::running::Running;
@@ -331,18 +331,23 @@ impl Feature for Watches {
         }
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some(said) = ping::parse_response(heard.packet()) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         if !self.machine.is_its(&said) {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         }
         let mut actions = Vec::new();
         self.machine
             .handle(Event::Heard(&said), running.now, &mut actions);
         self.carry_out(actions, out);
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn resolved(&mut self, name: &str, found: &[IpAddr], now: Instant, _: &mut Effects) {

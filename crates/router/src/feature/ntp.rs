@@ -14,7 +14,7 @@ use menu::{Call, Changes, Clock, Id, Item, Menu, Reason, Reply, Row, RowFilter, 
 use service::ntp::{Action, Client, Event, Fault, Key, Peer, Refused, Server, Settings};
 use wire::ntp::{Mode, PORT, Packet};
 
-use super::hear::{Datagram, Heard, Hearing};
+use super::hear::{Datagram, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View};
 use crate::clock::{DayClock, unix_nanos};
 use crate::learned::Learned;
@@ -243,13 +243,13 @@ impl Ntp {
     /// Answers a client's request.
     fn answer(
         &mut self,
-        heard: &Heard<'_>,
+        heard: &ReceivedPacket<'_>,
         from: SocketAddr,
         to: IpAddr,
         bytes: &[u8],
         running: &Running<'_>,
         out: &mut Effects,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         let time = self.client.time(running.now);
         let synchronized = self.client.synchronized(running.now);
         match self
@@ -270,32 +270,32 @@ impl Ntp {
                     interface: heard.interface,
                     data: answer,
                 })));
-                Hearing::Taken
+                ReceiveOutcome::Taken
             }
-            Err(Refused::TooOften) => Hearing::Bad(DropReason::NtpLimit),
+            Err(Refused::TooOften) => ReceiveOutcome::Bad(DropReason::NtpLimit),
             Err(Refused::Malformed(_) | Refused::NoQuestion) => {
-                Hearing::Bad(DropReason::NtpMalformed)
+                ReceiveOutcome::Bad(DropReason::NtpMalformed)
             }
         }
     }
 
     /// Handles a broadcast: its sender becomes a server, since only an answer shows the delay (RFC
     /// 5905, 8).
-    fn find(&mut self, from: IpAddr, now: Instant, out: &mut Effects) -> Hearing {
+    fn find(&mut self, from: IpAddr, now: Instant, out: &mut Effects) -> ReceiveOutcome {
         if !self.listens {
-            return Hearing::Bad(DropReason::NtpUnasked);
+            return ReceiveOutcome::Bad(DropReason::NtpUnasked);
         }
         if let Some((_, at)) = self.found.iter_mut().find(|(known, _)| *known == from) {
             *at = now;
-            return Hearing::Taken;
+            return ReceiveOutcome::Taken;
         }
         self.found.retain(|(_, at)| now - *at < FOUND_FOR);
         if self.found.len() >= FOUND {
-            return Hearing::Bad(DropReason::NtpUnasked);
+            return ReceiveOutcome::Bad(DropReason::NtpUnasked);
         }
         self.found.push((from, now));
         self.configure(now, out);
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 }
 
@@ -394,12 +394,17 @@ impl Feature for Ntp {
         vec![Service::new("ntp", both, RATE)]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some((from, to, bytes)) = heard.datagram() else {
-            return Hearing::Bad(DropReason::NtpMalformed);
+            return ReceiveOutcome::Bad(DropReason::NtpMalformed);
         };
         let Ok(packet) = Packet::parse(bytes) else {
-            return Hearing::Bad(DropReason::NtpMalformed);
+            return ReceiveOutcome::Bad(DropReason::NtpMalformed);
         };
         match packet.repr.mode {
             Mode::CLIENT if self.serves => self.answer(heard, from, to.ip(), bytes, running, out),
@@ -416,15 +421,17 @@ impl Feature for Ntp {
                 });
                 self.carry_out(actions, out);
                 match fault {
-                    None => Hearing::Taken,
+                    None => ReceiveOutcome::Taken,
                     Some(Fault::Malformed(_) | Fault::Unfit) => {
-                        Hearing::Bad(DropReason::NtpMalformed)
+                        ReceiveOutcome::Bad(DropReason::NtpMalformed)
                     }
-                    Some(Fault::Unasked | Fault::Unsigned) => Hearing::Bad(DropReason::NtpUnasked),
+                    Some(Fault::Unasked | Fault::Unsigned) => {
+                        ReceiveOutcome::Bad(DropReason::NtpUnasked)
+                    }
                 }
             }
             Mode::BROADCAST if from.port() == PORT => self.find(from.ip(), running.now, out),
-            _ => Hearing::Bad(DropReason::NtpUnasked),
+            _ => ReceiveOutcome::Bad(DropReason::NtpUnasked),
         }
     }
 

@@ -10,7 +10,7 @@ use wire::arp::{self, Operation};
 use wire::{icmpv4, icmpv6};
 
 use super::echo::replies;
-use super::hear::{Heard, Hearing};
+use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::neighbours::{self, ARP};
 use super::{Effects, Feature};
 use crate::running::Running;
@@ -37,7 +37,7 @@ impl UserPings {
     }
 
     /// Handles an ARP packet that may answer a ping by ARP.
-    fn answer_link(&mut self, heard: &Heard<'_>, now: Instant) {
+    fn answer_link(&mut self, heard: &ReceivedPacket<'_>, now: Instant) {
         let Ok(said) = arp::Repr::parse(heard.packet()) else {
             return;
         };
@@ -82,15 +82,20 @@ impl Feature for UserPings {
         vec![replies(), errors(), neighbours::arp()]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, _: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        _: &mut Effects,
+    ) -> ReceiveOutcome {
         if heard.service == ARP {
             // The neighbour table needs the packet, too.
             self.answer_link(heard, running.now);
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         }
         match ping::parse_response(heard.packet()) {
-            Some(said) if self.answer(&said, running.now) => Hearing::Taken,
-            _ => Hearing::NotMine,
+            Some(said) if self.answer(&said, running.now) => ReceiveOutcome::Taken,
+            _ => ReceiveOutcome::NotMine,
         }
     }
 }

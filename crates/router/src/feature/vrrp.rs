@@ -15,11 +15,11 @@ use service::vrrp::{
 use wire::vrrp::{group_mac, virtual_mac};
 use wire::{EtherType, Mac, Protocol};
 
-use super::hear::{Heard, Hearing, How, Outgoing};
+use super::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::compile::address::eui64;
 use crate::drive::timers::Timers;
-use crate::intent::{Interface, ItemId, Name, Wanted};
+use crate::intent::{Interface, ItemId, ItemState, Name};
 use crate::kind::vrrp::{self as kind, MENU};
 use crate::read;
 use crate::running::Running;
@@ -130,15 +130,20 @@ impl Feature for VirtualRouters {
         services
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         // Multicast also arrives on stations of the link; only the link itself counts.
         if running.layout.link_of(heard.interface) != heard.interface {
-            return Hearing::Taken;
+            return ReceiveOutcome::Taken;
         }
         let advertisement = match vrrp::parse(heard.packet()) {
             Ok(advertisement) => advertisement,
-            Err(_) if heard.service == SECURED => return Hearing::NotMine,
-            Err(fault) => return Hearing::Bad(reason(fault)),
+            Err(_) if heard.service == SECURED => return ReceiveOutcome::NotMine,
+            Err(fault) => return ReceiveOutcome::Bad(reason(fault)),
         };
         let key = (
             heard.interface,
@@ -146,7 +151,7 @@ impl Feature for VirtualRouters {
             advertisement.is_ipv6(),
         );
         let Some(item) = self.heard.get(&key).copied() else {
-            return Hearing::Bad(DropReason::VrrpOther);
+            return ReceiveOutcome::Bad(DropReason::VrrpOther);
         };
         let mut actions = Vec::new();
         if let Some(one) = self.all.get_mut(&item) {
@@ -158,7 +163,9 @@ impl Feature for VirtualRouters {
             _ => None,
         });
         self.do_(item, actions, running.now, out);
-        fault.map_or(Hearing::Taken, |fault| Hearing::Bad(reason(fault)))
+        fault.map_or(ReceiveOutcome::Taken, |fault| {
+            ReceiveOutcome::Bad(reason(fault))
+        })
     }
 
     fn lay_out(
@@ -255,7 +262,7 @@ impl VirtualRouters {
         }
         let one = self.all.get(&id);
         let wanted = one.map(|one| one.interface.clone());
-        out.push(Effect::Item(id, Wanted::Interface(wanted)));
+        out.push(Effect::Item(id, ItemState::Interface(wanted)));
         self.follow_authority(id, now, out);
         self.lead(&name, now, out);
     }
@@ -269,7 +276,7 @@ impl VirtualRouters {
         self.forget_names(id);
         self.timers.set(id, None);
         let gone = self.all.remove(&id);
-        out.push(Effect::Item(id, Wanted::Interface(None)));
+        out.push(Effect::Item(id, ItemState::Interface(None)));
         if let Some(gone) = gone {
             self.lead(&gone.interface.name, now, out);
         }
@@ -361,7 +368,7 @@ impl VirtualRouters {
         self.timers
             .set(id, one.machine.deadline().map(|(at, _)| at));
         if is_other {
-            let wanted = Wanted::Interface(Some(one.interface.clone()));
+            let wanted = ItemState::Interface(Some(one.interface.clone()));
             out.push(Effect::Item(id, wanted));
             let name = one.interface.name.clone();
             self.lead(&name, now, out);

@@ -14,7 +14,7 @@ use machine::{Duration, Instant};
 use menu::{Changes, Id, Item, Menu, Row, RowFilter, Value};
 
 use super::{Effect, Effects, Feature, View, each_item};
-use crate::intent::{Interface, ItemId, Name, Wanted};
+use crate::intent::{Interface, ItemId, ItemState, Name};
 use crate::kind::{
     self,
     vxlan::{MENU, Vxlan},
@@ -119,7 +119,7 @@ impl Vxlans {
                     self.names.insert(interface.name.clone(), id);
                     self.all.insert(id, interface);
                 }
-                None => out.push(Effect::Item(id, Wanted::Interface(None))),
+                None => out.push(Effect::Item(id, ItemState::Interface(None))),
             }
         });
         names
@@ -158,7 +158,7 @@ impl Vxlans {
                 format!("{name}: no room for hosts: {error}"),
             );
         }
-        out.push(Effect::Item(id, Wanted::Interface(Some(interface))));
+        out.push(Effect::Item(id, ItemState::Interface(Some(interface))));
     }
 
     /// Adds, changes or removes a network in the layout.

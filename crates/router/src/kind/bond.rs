@@ -7,7 +7,7 @@ use menu::Item;
 use wire::Mac;
 
 use super::{IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::{Class, Interface};
 use crate::read;
 
@@ -27,7 +27,7 @@ pub(crate) struct Bond {
 }
 
 impl Kind for Bond {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         entry.is_master = true;
         entry.link.out = OutId::bond(site.id);
         entry.link.mac = self.mac.unwrap_or_default();

@@ -2,7 +2,7 @@
 //! for their feature.
 
 use super::{IfType, Kind, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::Class;
 
 /// An interface without effect.
@@ -10,7 +10,7 @@ use crate::intent::Class;
 pub struct Idle;
 
 impl Kind for Idle {
-    fn lay_out(&self, _: &mut Laid, _: &Site<'_>) {}
+    fn lay_out(&self, _: &mut LayoutEntry, _: &Site<'_>) {}
 
     fn if_type(&self, class: Class) -> IfType {
         IfType::of_class(class, IfType::Other)

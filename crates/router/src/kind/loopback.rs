@@ -1,7 +1,7 @@
 //! `/interface/loopback`: holds addresses without a link. No packet leaves by it, and it always runs.
 
 use super::{IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::Class;
 use crate::read;
 
@@ -14,7 +14,7 @@ pub(super) const KIND: Registration = Registration {
 struct Loopback;
 
 impl Kind for Loopback {
-    fn lay_out(&self, entry: &mut Laid, _: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, _: &Site<'_>) {
         entry.loopback = true;
     }
 

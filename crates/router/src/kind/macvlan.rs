@@ -6,7 +6,7 @@ use wire::Mac;
 
 use super::station::share;
 use super::{IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::{Class, Interface, Name};
 use crate::read;
 
@@ -25,7 +25,7 @@ struct MacVlan {
 }
 
 impl Kind for MacVlan {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         if share(entry, site, &self.on, self.mac).is_some() && self.is_bridged {
             entry.link.out = OutId::station(site.id);
         }

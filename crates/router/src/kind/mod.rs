@@ -37,7 +37,7 @@ use dataplane::interface::Above;
 use frame::InterfaceId;
 use menu::Item;
 
-use crate::compile::{Laid, Layout, LayoutInputs};
+use crate::compile::{Layout, LayoutEntry, LayoutInputs};
 use crate::intent::{Class, Interface, Name};
 use crate::link_modes::LinkWish;
 
@@ -111,7 +111,7 @@ pub(crate) fn read(item: &Item) -> Option<Interface> {
 /// Settings of an interface of one kind.
 pub trait Kind: Any + Equal + Debug + Send + Sync {
     /// Computes the layout of an interface. `entry` contains the name and the common settings, and is down.
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>);
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>);
 
     /// Returns the `ifType` of an interface of this class.
     fn if_type(&self, class: Class) -> IfType;

@@ -4,7 +4,7 @@
 use dataplane::out::OutId;
 
 use super::{IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::Class;
 use crate::read;
 
@@ -19,7 +19,7 @@ pub(super) const KIND: Registration = Registration {
 struct Null;
 
 impl Kind for Null {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         entry.link.ethernet = false;
         entry.link.out = OutId::tunnel(site.id);
         entry.link.running = !entry.disabled;

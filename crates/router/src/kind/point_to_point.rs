@@ -2,7 +2,7 @@
 //! exist.
 
 use super::{IfType, Kind, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::Class;
 
 /// A point-to-point connection whose packets are dropped.
@@ -10,7 +10,7 @@ use crate::intent::Class;
 pub struct PointToPoint;
 
 impl Kind for PointToPoint {
-    fn lay_out(&self, entry: &mut Laid, _: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, _: &Site<'_>) {
         entry.link.ethernet = false;
         entry.link.running = !entry.disabled;
     }

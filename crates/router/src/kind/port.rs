@@ -7,7 +7,7 @@ use menu::{Item, Value};
 use wire::Mac;
 
 use super::{Idle, IfType, Kind, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::{Class, Interface, Name};
 use crate::link_modes::{self, LinkWish};
 use crate::read;
@@ -23,7 +23,7 @@ struct Port {
 }
 
 impl Kind for Port {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         entry.port_name = Some(self.default_name.clone());
         let Some(port) = site.ground.ports.get(&self.default_name) else {
             return entry.link.mac = self.mac.unwrap_or_default();

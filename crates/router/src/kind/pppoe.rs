@@ -8,7 +8,7 @@ use dataplane::interface::Session;
 use menu::Item;
 
 use super::{Idle, IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::{Class, Interface, Name};
 use crate::read;
 
@@ -39,7 +39,7 @@ pub(crate) struct Pppoe {
 }
 
 impl Kind for Pppoe {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         entry.link.ethernet = false;
         match site.layout.named(&self.on) {
             Some((below, on)) if !on.invalid && is_carrier(on) => {
@@ -67,7 +67,7 @@ impl Kind for Pppoe {
 }
 
 /// Whether an interface can carry sessions.
-pub(crate) fn is_carrier(on: &Laid) -> bool {
+pub(crate) fn is_carrier(on: &LayoutEntry) -> bool {
     let has_link = on.link.ethernet && !on.loopback && on.station.is_none();
     has_link && on.link.tags.len() <= MAX_TAGS
 }

@@ -4,16 +4,16 @@ use wire::Mac;
 
 use super::Site;
 use crate::compile::layout::made_mac;
-use crate::compile::{Laid, Shares};
+use crate::compile::{LayoutEntry, Shares};
 
 /// Shares the link of the interface named `on`; without `mac`, with a link address generated from the interface's
 /// number. Returns the layout of that interface, or `None` if its link cannot be shared: then the station is invalid.
 pub(super) fn share<'a>(
-    entry: &mut Laid,
+    entry: &mut LayoutEntry,
     site: &Site<'a>,
     on: &str,
     mac: Option<Mac>,
-) -> Option<&'a Laid> {
+) -> Option<&'a LayoutEntry> {
     let named = site.layout.named(on);
     let Some((below, on)) = named.filter(|(_, on)| may_be_shared(on)) else {
         entry.invalid = true;
@@ -34,6 +34,6 @@ pub(super) fn share<'a>(
 }
 
 /// Whether stations may share the link of an interface. A station has no link to share.
-fn may_be_shared(on: &Laid) -> bool {
+fn may_be_shared(on: &LayoutEntry) -> bool {
     !on.invalid && on.link.ethernet && on.station.is_none() && !on.loopback
 }

@@ -7,7 +7,7 @@ use menu::Item;
 use wire::Mac;
 
 use super::{Idle, IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::compile::layout::made_mac;
 use crate::intent::{Class, Interface};
 use crate::read;
@@ -52,7 +52,7 @@ pub(crate) struct Tunnel {
 }
 
 impl Kind for Tunnel {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         let [_, b, c, d, e, f] = made_mac(site.layout.base(), site.id).0;
         // RouterOS: link addresses of EoIP begin with FE.
         entry.link.mac = self.mac.unwrap_or(Mac([0xfe, b, c, d, e, f]));

@@ -6,7 +6,7 @@ use menu::Item;
 use wire::EtherType;
 
 use super::{IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::compile::layout::MOST_TAGS;
 use crate::intent::{Class, Interface, Name};
 use crate::read;
@@ -25,7 +25,7 @@ struct Vlan {
 }
 
 impl Kind for Vlan {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         match site.layout.named(&self.on) {
             Some((below, on)) if !on.invalid && on.link.tags.len() < MOST_TAGS => {
                 entry.parent = Some((below, self.tag));

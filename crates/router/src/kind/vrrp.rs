@@ -6,7 +6,7 @@ use wire::Mac;
 
 use super::station::share;
 use super::{Idle, IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::{Class, Interface, Name};
 use crate::read;
 
@@ -28,7 +28,7 @@ pub(crate) struct VirtualRouter {
 }
 
 impl Kind for VirtualRouter {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         if let Some(on) = share(entry, site, &self.on, Some(self.mac)) {
             // RouterOS: the MTU is that of the interface below.
             entry.link.mtu = on.link.mtu;

@@ -11,7 +11,7 @@ use menu::{Item, Value};
 use wire::Mac;
 
 use super::{IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::compile::layout::made_mac;
 use crate::intent::{Class, Interface, Name};
 use crate::read;
@@ -53,7 +53,7 @@ impl Vxlan {
 }
 
 impl Kind for Vxlan {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         let own = made_mac(site.layout.base(), site.id);
         entry.link.mac = self.mac.unwrap_or(own);
         let mut network = self.network.clone();

@@ -7,7 +7,7 @@ use dataplane::out::OutId;
 use menu::Item;
 
 use super::{Idle, IfType, Kind, Registration, Site};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::{Class, Interface};
 use crate::read;
 
@@ -31,7 +31,7 @@ pub(crate) struct Wireguard {
 }
 
 impl Kind for Wireguard {
-    fn lay_out(&self, entry: &mut Laid, site: &Site<'_>) {
+    fn lay_out(&self, entry: &mut LayoutEntry, site: &Site<'_>) {
         entry.link.ethernet = false;
         entry.link.out = OutId::tunnel(site.id);
         entry.link.running = !entry.disabled;

@@ -8,7 +8,7 @@ use ipnet::{IpNet, Ipv6Net};
 use menu::{Id, Row, Value};
 
 use super::{bit_rate, number};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::drive::Control;
 
 /// Cell names of packets and bits in one direction.
@@ -31,7 +31,7 @@ fn sum(mut all: InterfaceTraffic, one: InterfaceTraffic) -> InterfaceTraffic {
 
 impl Control {
     /// Returns the interface of an item.
-    fn laid(&self, id: Id) -> Option<(InterfaceId, &Laid)> {
+    fn laid(&self, id: Id) -> Option<(InterfaceId, &LayoutEntry)> {
         let id = self.numbers.known(id.0)?;
         Some((id, self.layout.interfaces.get(&id)?))
     }

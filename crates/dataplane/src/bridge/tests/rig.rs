@@ -10,7 +10,7 @@ use crate::drop::DropReason;
 use crate::interface::{Above, Details, Interface};
 use crate::out::OutId;
 use crate::rings::Command;
-use crate::service::{Carried, Match, Service, ServiceId, Services};
+use crate::service::{FrameContent, Match, Service, ServiceId, Services};
 use crate::snapshot::PortBinding;
 use crate::table::{Adjacency, Host, HostKey, HostKind};
 use crate::testing::{RATE, Rig, TestPort, Udp4, ethernet, gateway};
@@ -89,7 +89,7 @@ impl Switch {
 
     /// Registers a service for frames with this LLC address.
     pub(crate) fn hear_llc(&mut self, address: u8) -> ServiceId {
-        let what = Match::Frame(Carried::Llc(address));
+        let what = Match::Frame(FrameContent::Llc(address));
         self.serve(Service::new("stp", [what], RATE))
     }
 

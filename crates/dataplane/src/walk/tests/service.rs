@@ -12,7 +12,7 @@ use crate::firewall::filter;
 use crate::gate::PerSender;
 use crate::rule::{Action, Rule};
 use crate::service::{
-    Addressed, Carried, DuplicateMatch, Match, Rate, Scope, Service, ServiceId, ServiceSet,
+    Addressed, DuplicateMatch, FrameContent, Match, Rate, Scope, Service, ServiceId, ServiceSet,
     Services,
 };
 use crate::testing::{ETHER1, ETHER2, MAC, MIRROR, RATE, Rig, Udp4, VLAN10, arp, ethernet, heard};
@@ -65,17 +65,17 @@ fn frames_are_heard_by_type_by_llc_by_snap_and_by_group() {
     register(
         &mut rig,
         &[
-            Service::new("stp", [Match::Frame(Carried::Llc(0x42))], RATE),
+            Service::new("stp", [Match::Frame(FrameContent::Llc(0x42))], RATE),
             Service::new(
                 "cdp",
-                [Match::Frame(Carried::Snap([0, 0, 0x0c], 0x2000))],
+                [Match::Frame(FrameContent::Snap([0, 0, 0x0c], 0x2000))],
                 RATE,
             ),
             Service::new(
                 "lacp",
                 [Match::FrameTo(
                     Mac(SLOW_PROTOCOLS),
-                    Carried::EtherType(0x8809),
+                    FrameContent::EtherType(0x8809),
                 )],
                 RATE,
             ),
@@ -99,7 +99,7 @@ fn a_frame_cut_short_within_its_llc_header_is_of_nobody() {
         &mut rig,
         &[Service::new(
             "stp",
-            [Match::Frame(Carried::Llc(0x42))],
+            [Match::Frame(FrameContent::Llc(0x42))],
             RATE,
         )],
     );
@@ -136,7 +136,11 @@ fn only_interfaces_that_were_asked_for_are_heard() {
     let mut rig = rig();
     let discovery = Service {
         scope: Scope::Asked,
-        ..Service::new("pppoe", [Match::Frame(Carried::EtherType(0x8863))], RATE)
+        ..Service::new(
+            "pppoe",
+            [Match::Frame(FrameContent::EtherType(0x8863))],
+            RATE,
+        )
     };
     register(&mut rig, &[discovery]);
     let padi = ethernet([0xff; 6], 0x8863, &[0x11, 9, 0, 0, 0, 0]);
@@ -303,7 +307,7 @@ fn each_service_has_its_own_rate() {
         per_second: 10,
         burst: 3,
     };
-    let type_ = |number| [Match::Frame(Carried::EtherType(number))];
+    let type_ = |number| [Match::Frame(FrameContent::EtherType(number))];
     register(
         &mut rig,
         &[
@@ -344,7 +348,7 @@ fn the_trace_names_the_service() {
         &mut rig,
         &[Service::new(
             "stp",
-            [Match::Frame(Carried::Llc(0x42))],
+            [Match::Frame(FrameContent::Llc(0x42))],
             RATE,
         )],
     );
@@ -366,7 +370,7 @@ fn the_trace_names_the_service() {
 #[test]
 fn a_match_is_of_one_service() {
     let mut services = Services::default();
-    let what = Match::Frame(Carried::EtherType(0x88cc));
+    let what = Match::Frame(FrameContent::EtherType(0x88cc));
     let [first, second] = [0, 1].map(|place| ServiceId::new(place).expect("a place"));
     let add =
         |services: &mut Services, id, name| services.add(id, &Service::new(name, [what], RATE));

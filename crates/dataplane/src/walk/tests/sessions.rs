@@ -12,7 +12,7 @@ use crate::interface::{Details, Interface, Session};
 use crate::out::OutId;
 use crate::punt::PuntReason;
 use crate::rings::Command;
-use crate::service::{Carried, Match, Service, ServiceId};
+use crate::service::{FrameContent, Match, Service, ServiceId};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, MAC, RATE, Rig, Udp4, Udp6, VLAN10, ethernet, gateway, heard};
 use crate::trace::trace_packet;
@@ -235,7 +235,7 @@ fn what_is_wrong_with_session_data_is_counted_under_its_name() {
 #[test]
 fn services_receive_discovery_and_other_protocols_of_ppp_also_of_unknown_sessions() {
     let mut rig = with_sessions();
-    let ethertypes = [0x8863, 0x8864].map(|kind| Match::Frame(Carried::EtherType(kind)));
+    let ethertypes = [0x8863, 0x8864].map(|kind| Match::Frame(FrameContent::EtherType(kind)));
     let mut services = (*rig.snapshot.services).clone();
     let id = ServiceId::new(5).expect("there are more");
     services

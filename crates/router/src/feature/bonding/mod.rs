@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use dataplane::bond::{BUCKETS, Loads};
 use dataplane::interface::Above;
-use dataplane::service::{Carried, Match, Rate, Scope, Service};
+use dataplane::service::{FrameContent, Match, Rate, Scope, Service};
 use frame::InterfaceId;
 use machine::{Duration, Instant, Machine};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
@@ -29,10 +29,10 @@ use service::lacp::{self, Lacp};
 use wire::{EtherType, Mac};
 
 use self::read::{Mode, Settings};
-use super::hear::{Heard, Hearing, How, Outgoing};
+use super::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::drive::timers::Timers;
-use crate::intent::{Interface, ItemId, Name, Wanted};
+use crate::intent::{Interface, ItemId, ItemState, Name};
 use crate::kind::bond::MENU;
 use crate::running::Running;
 
@@ -175,7 +175,7 @@ impl Feature for Bonds {
         if !self.all.values().any(speaks) {
             return Vec::new();
         }
-        let slow = Match::Frame(Carried::EtherType(EtherType::SLOW.0));
+        let slow = Match::Frame(FrameContent::EtherType(EtherType::SLOW.0));
         let service = Service {
             scope: Scope::Asked,
             ..Service::new(SERVICE, [slow], RATE)
@@ -183,12 +183,17 @@ impl Feature for Bonds {
         vec![service]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some((item, number)) = self.ids.get(&heard.interface).copied() else {
-            return Hearing::Taken;
+            return ReceiveOutcome::Taken;
         };
         let Some(one) = self.all.get_mut(&item) else {
-            return Hearing::Taken;
+            return ReceiveOutcome::Taken;
         };
         let mut actions = Vec::new();
         if let Some(lacp) = &mut one.lacp {
@@ -197,7 +202,7 @@ impl Feature for Bonds {
         }
         one.do_lacp(actions, out);
         self.settle(item, running.now, out);
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn lay_out(
@@ -314,7 +319,7 @@ impl Bonds {
         if let Some((id, _)) = gone.published {
             out.push(Effect::Bond(id, None));
         }
-        out.push(Effect::Item(id, Wanted::Interface(None)));
+        out.push(Effect::Item(id, ItemState::Interface(None)));
     }
 
     /// Releases a slave. Another bond that names it takes it.
@@ -350,7 +355,7 @@ impl Bonds {
         let is = Some((one.interface(), one.carried()));
         if one.told != is {
             one.told = is;
-            let wanted = Wanted::Interface(Some(one.interface()));
+            let wanted = ItemState::Interface(Some(one.interface()));
             out.push(Effect::Item(item, wanted));
         }
         self.timers.set(item, one.deadline());

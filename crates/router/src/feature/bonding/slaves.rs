@@ -14,7 +14,7 @@ use wire::{EtherType, Mac, arp};
 
 use super::read::Mode;
 use super::{BondState, Bonds, Slave, hear};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::feature::Effects;
 use crate::feature::hear::{How, Outgoing};
 use crate::intent::{Interface, ItemId};
@@ -40,7 +40,12 @@ pub(super) struct Link {
 
 impl Link {
     /// Returns the link of an interface, if the bond receives its frames and can send by it.
-    fn of(id: InterfaceId, laid: &Laid, bond: InterfaceId, running: &Running<'_>) -> Option<Self> {
+    fn of(
+        id: InterfaceId,
+        laid: &LayoutEntry,
+        bond: InterfaceId,
+        running: &Running<'_>,
+    ) -> Option<Self> {
         let is_slave = laid.above == Some((Above::Bond, bond));
         let is_link = matches!(
             laid.link.out.out(),

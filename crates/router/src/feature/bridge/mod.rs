@@ -40,12 +40,12 @@ use self::read::{
 use self::snooping::Snooper;
 use self::tree::Tree;
 use self::vlans::{Lists, Vlans};
-use super::hear::{Heard, Hearing};
+use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, concerns, each_item};
 use crate::board;
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::drive::timers::Timers;
-use crate::intent::{Indexed, Interface, ItemId, Name, Wanted};
+use crate::intent::{Indexed, Interface, ItemId, ItemState, Name};
 use crate::kind::bridge::{self, MENU};
 use crate::running::Running;
 
@@ -147,7 +147,7 @@ struct OnBridge {
 
 impl OnBridge {
     /// Describes an interface; `ethertype` is the EtherType of the bridge's tags.
-    fn new(interface: &Interface, laid: &Laid, ethertype: u16) -> Self {
+    fn new(interface: &Interface, laid: &LayoutEntry, ethertype: u16) -> Self {
         let is_up = !(laid.disabled || laid.invalid);
         let tag = laid.parent.map(|(_, tag)| tag).filter(|_| is_up);
         let vlan = tag.filter(|tag| tag.0 == ethertype).map(|tag| tag.1);
@@ -299,11 +299,16 @@ impl Feature for Bridges {
         services
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         match heard.service {
             snooping::SERVICE => {
                 self.hear_snooped(heard, running.now, out);
-                Hearing::Taken
+                ReceiveOutcome::Taken
             }
             _ => self.hear_bpdu(heard, running.now, out),
         }
@@ -379,7 +384,7 @@ impl Bridges {
             if let Some(gone) = self.all.remove(&id) {
                 self.take_away(gone, out);
             }
-            out.push(Effect::Item(id, Wanted::Interface(None)));
+            out.push(Effect::Item(id, ItemState::Interface(None)));
             return;
         };
         self.names.insert(config.interface.name.clone(), id);
@@ -412,7 +417,7 @@ impl Bridges {
             }
         }
         let wanted = self.all.get(&id).map(BridgeState::interface);
-        out.push(Effect::Item(id, Wanted::Interface(wanted)));
+        out.push(Effect::Item(id, ItemState::Interface(wanted)));
     }
 
     /// Removes a bridge from the workers.
@@ -435,7 +440,7 @@ impl Bridges {
             let master = self.masters.get(&laid.name);
             items.extend(master.and_then(|name| self.names.get(name)));
             // Interfaces on the bridge: VLANs, stations, and stations on such VLANs.
-            let on = |laid: &Laid| {
+            let on = |laid: &LayoutEntry| {
                 let parent = laid.parent.map(|(id, _)| id);
                 parent.or(laid.station.as_ref().map(|shares| shares.on))
             };
@@ -457,7 +462,7 @@ impl Bridges {
         let before = one.config.interface.clone();
         one.choose(item);
         if one.config.interface != before {
-            let wanted = Wanted::Interface(Some(one.interface()));
+            let wanted = ItemState::Interface(Some(one.interface()));
             out.push(Effect::Item(item, wanted));
         }
         let actions = one.follow_tree(now);

@@ -18,7 +18,7 @@ use wire::{EtherType, Mac};
 use super::read::{GroupConfig, MulticastRouter};
 use super::{BridgeState, Bridges};
 use crate::feature::Effects;
-use crate::feature::hear::{Heard, How, Outgoing};
+use crate::feature::hear::{How, Outgoing, ReceivedPacket};
 use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
 use crate::object::DYNAMIC;
@@ -339,7 +339,12 @@ impl BridgeState {
     }
 
     /// Handles an IGMP or MLD frame from a port.
-    pub(super) fn hear_multicast(&mut self, heard: &Heard<'_>, now: Instant, out: &mut Effects) {
+    pub(super) fn hear_multicast(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        now: Instant,
+        out: &mut Effects,
+    ) {
         let mac = self.mac().unwrap_or_default();
         let Some((_, bridge)) = &self.published else {
             return;
@@ -380,7 +385,7 @@ impl BridgeState {
 }
 
 /// Returns the VLAN of a frame from a port, by the workers' rules.
-fn vlan_of(bridge: &Bridge, heard: &Heard<'_>) -> Option<u16> {
+fn vlan_of(bridge: &Bridge, heard: &ReceivedPacket<'_>) -> Option<u16> {
     let port = bridge.ports().get(bridge.number(heard.interface)?)?;
     if bridge.vlans.is_none() {
         return Some(0);
@@ -396,7 +401,12 @@ fn vlan_of(bridge: &Bridge, heard: &Heard<'_>) -> Option<u16> {
 
 impl Bridges {
     /// Handles an IGMP or MLD frame from a port.
-    pub(super) fn hear_snooped(&mut self, heard: &Heard<'_>, now: Instant, out: &mut Effects) {
+    pub(super) fn hear_snooped(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        now: Instant,
+        out: &mut Effects,
+    ) {
         let item = self.ids.get(&heard.interface);
         if let Some(one) = item.and_then(|item| self.all.get_mut(item)) {
             one.hear_multicast(heard, now, out);

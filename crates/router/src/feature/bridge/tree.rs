@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dataplane::service::{Carried, Match, Rate, Service};
+use dataplane::service::{FrameContent, Match, Rate, Service};
 use dataplane::table::HostKind;
 use frame::InterfaceId;
 use machine::{Instant, Machine};
@@ -13,7 +13,7 @@ use wire::bpdu::{GROUP, PROVIDER_GROUP};
 
 use super::{BridgeState, Bridges};
 use crate::feature::Effects;
-use crate::feature::hear::{Heard, Hearing, How, Outgoing};
+use crate::feature::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use crate::intent::ItemId;
 
 /// Service that receives BPDUs.
@@ -221,35 +221,35 @@ impl Bridges {
         if !self.all.values().any(|one| one.tree.is_on()) {
             return Vec::new();
         }
-        let to = |group| Match::FrameTo(group, Carried::Llc(LLC[0]));
+        let to = |group| Match::FrameTo(group, FrameContent::Llc(LLC[0]));
         vec![Service::new(SERVICE, [to(GROUP), to(PROVIDER_GROUP)], RATE)]
     }
 
     /// Handles a BPDU.
     pub(super) fn hear_bpdu(
         &mut self,
-        heard: &Heard<'_>,
+        heard: &ReceivedPacket<'_>,
         now: Instant,
         out: &mut Effects,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         let Some(item) = self.ids.get(&heard.interface).copied() else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let Some(one) = self.all.get_mut(&item).filter(|one| one.tree.is_on()) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let Some(number) = one.number_of(heard.interface) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let Some(bpdu) = bpdu(heard) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let mut actions = Vec::new();
         let event = Event::Received(number, bpdu);
         one.tree.machine.handle(event, now, &mut actions);
         one.tree.note(&actions);
         self.do_(item, actions, now, out);
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     /// Runs the spanning trees whose timers expired.
@@ -286,7 +286,7 @@ impl BridgeState {
 
 /// Returns the BPDU of a frame: the bytes behind the LLC header, cut to the length field of the
 /// frame.
-fn bpdu<'a>(heard: &Heard<'a>) -> Option<&'a [u8]> {
+fn bpdu<'a>(heard: &ReceivedPacket<'a>) -> Option<&'a [u8]> {
     let length = heard.frame.get(ETHERNET - 2..ETHERNET)?;
     let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
     let packet = heard.packet();

@@ -7,7 +7,7 @@ use service::dhcp6::pool::{User, join};
 
 use super::Dhcp6;
 use crate::feature::{Effect, Effects};
-use crate::intent::{Address6, ItemId, Name, Wanted};
+use crate::intent::{Address6, ItemId, ItemState, Name};
 use crate::read::name;
 
 /// A configured address; only its host part is used.
@@ -78,6 +78,6 @@ impl Dhcp6 {
             addr: join(network, len, of.address.addr),
             ..of.address.clone()
         });
-        out.push(Effect::Item(id, Wanted::Address6(made)));
+        out.push(Effect::Item(id, ItemState::Address6(made)));
     }
 }

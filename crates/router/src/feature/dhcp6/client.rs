@@ -14,7 +14,7 @@ use wire::{EtherType, Mac};
 use super::read::{self, Wish, duid_of};
 use super::record::Record;
 use super::{Dhcp6, SERVICE};
-use crate::feature::hear::{Hearing, How, Outgoing};
+use crate::feature::hear::{How, Outgoing, ReceiveOutcome};
 use crate::feature::{Effect, Effects, View};
 use crate::intent::{ItemId, Name};
 use crate::records::{Key, Kind, Recalled};
@@ -213,7 +213,7 @@ impl Dhcp6 {
         from: Ipv6Addr,
         now: Instant,
         out: &mut Effects,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         let items: Vec<_> = self.clients_on(interface).collect();
         let mut fault = Fault::Other;
         for id in items {
@@ -224,11 +224,11 @@ impl Dhcp6 {
             let taken = one.machine.receive(message, from, now, &mut actions);
             self.do_(id, actions, out);
             match taken {
-                Ok(()) => return Hearing::Taken,
+                Ok(()) => return ReceiveOutcome::Taken,
                 Err(other) => fault = other,
             }
         }
-        Hearing::Bad(match fault {
+        ReceiveOutcome::Bad(match fault {
             Fault::Other => DropReason::DhcpClientOther,
             Fault::Unexpected => DropReason::DhcpClientUnexpected,
             Fault::Unusable => DropReason::DhcpClientUnusable,

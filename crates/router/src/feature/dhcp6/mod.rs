@@ -24,7 +24,7 @@ use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
 use service::dhcp6::{CLIENT_PORT, Message};
 use wire::{ipv6, udp};
 
-use super::hear::{Heard, Hearing};
+use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::{Effects, Feature, View, concerns, each_item};
 use crate::drive::timers::Timers;
 use crate::intent::{ItemId, Name};
@@ -159,10 +159,15 @@ impl Feature for Dhcp6 {
         }]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         self.now = running.now;
         let Some((message, from)) = message(heard.packet()) else {
-            return Hearing::Bad(DropReason::DhcpClientMalformed);
+            return ReceiveOutcome::Bad(DropReason::DhcpClientMalformed);
         };
         let hearing = self.hear_answer(heard.interface, &message, from, running.now, out);
         self.settle_pools(out);

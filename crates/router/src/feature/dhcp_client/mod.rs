@@ -17,7 +17,7 @@ use service::dhcp::Message;
 use service::dhcp::client::{Action, Client, Event, Fault, Lease, Why};
 use wire::{EtherType, Mac, arp, ipv4, udp};
 
-use super::hear::{Heard, Hearing, How, Outgoing};
+use super::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::neighbours::{self, ARP};
 use super::{Effect, Effects, Feature, View, concerns, each_item};
 use crate::drive::timers::Timers;
@@ -166,10 +166,15 @@ impl Feature for DhcpClients {
         vec![offers, neighbours::arp()]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         self.now = running.now;
         let Some(id) = self.at.get(&heard.interface).copied() else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         match heard.service {
             ARP => {
@@ -177,7 +182,7 @@ impl Feature for DhcpClients {
                 if probes && let Ok(packet) = arp::Repr::parse(heard.packet()) {
                     self.feed(id, Event::Arp(&packet), running.now, out);
                 }
-                Hearing::NotMine
+                ReceiveOutcome::NotMine
             }
             _ => self.hear_answer(id, heard, running.now, out),
         }
@@ -350,15 +355,15 @@ impl DhcpClients {
     fn hear_answer(
         &mut self,
         id: ItemId,
-        heard: &Heard<'_>,
+        heard: &ReceivedPacket<'_>,
         now: Instant,
         out: &mut Effects,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         let Some(one) = self.all.get_mut(&id) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let Some(message) = message(heard.packet()) else {
-            return Hearing::Bad(DropReason::DhcpClientMalformed);
+            return ReceiveOutcome::Bad(DropReason::DhcpClientMalformed);
         };
         let mut actions = Vec::new();
         let taken = one.machine.receive(&message, now, &mut actions);
@@ -367,10 +372,10 @@ impl DhcpClients {
         }
         self.do_(id, actions, out);
         match taken {
-            Ok(()) => Hearing::Taken,
-            Err(Fault::Other) => Hearing::Bad(DropReason::DhcpClientOther),
-            Err(Fault::Unexpected) => Hearing::Bad(DropReason::DhcpClientUnexpected),
-            Err(Fault::Unusable) => Hearing::Bad(DropReason::DhcpClientUnusable),
+            Ok(()) => ReceiveOutcome::Taken,
+            Err(Fault::Other) => ReceiveOutcome::Bad(DropReason::DhcpClientOther),
+            Err(Fault::Unexpected) => ReceiveOutcome::Bad(DropReason::DhcpClientUnexpected),
+            Err(Fault::Unusable) => ReceiveOutcome::Bad(DropReason::DhcpClientUnusable),
         }
     }
 

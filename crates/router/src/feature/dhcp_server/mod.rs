@@ -27,7 +27,7 @@ use service::dhcp::server::{Action, DYNAMIC, Event, Servers, Why};
 use service::pool::Pools;
 use wire::Mac;
 
-use super::hear::{Heard, Hearing, Outgoing};
+use super::hear::{Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, concerns, each_item, neighbours, pool};
 use crate::intent::{ItemId, Name};
 use crate::learned::Learned;
@@ -434,11 +434,16 @@ impl Feature for DhcpServers {
         }
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         match heard.service {
             neighbours::ARP => {
                 self.hear_arp(heard, running.now, out);
-                Hearing::NotMine
+                ReceiveOutcome::NotMine
             }
             _ => self.hear_request(heard, running.now, out),
         }

@@ -8,7 +8,7 @@ use service::dhcp::server::{Event, Lease, Reply, Request, State, To, Why};
 use service::dhcp::{CLIENT_PORT, Message, SERVER_PORT, packet};
 use wire::{EtherType, Mac, arp, ipv4, udp};
 
-use super::super::hear::{Heard, Hearing, How, Outgoing};
+use super::super::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{DhcpServers, Effects};
 use crate::intent::ItemId;
 
@@ -17,25 +17,25 @@ impl DhcpServers {
     /// dropped: they passed no rule of `input`, so they must not reach the host stack.
     pub(super) fn hear_request(
         &mut self,
-        heard: &Heard<'_>,
+        heard: &ReceivedPacket<'_>,
         now: Instant,
         out: &mut Effects,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         let Some(link) = self.links.get(&heard.interface) else {
-            return Hearing::Bad(DropReason::DhcpOtherServer);
+            return ReceiveOutcome::Bad(DropReason::DhcpOtherServer);
         };
         let first = (link.name.clone(), 0);
         if { self.on.range(first..).next() }.is_none_or(|(name, _)| *name != link.name) {
-            return Hearing::Bad(DropReason::DhcpOtherServer);
+            return ReceiveOutcome::Bad(DropReason::DhcpOtherServer);
         }
         let Some(message) = read(heard.packet()) else {
-            return Hearing::Bad(DropReason::DhcpMalformed);
+            return ReceiveOutcome::Bad(DropReason::DhcpMalformed);
         };
         if message.is_reply {
-            return Hearing::Bad(DropReason::DhcpType);
+            return ReceiveOutcome::Bad(DropReason::DhcpType);
         }
         let Some(server) = self.server_for(heard, &message) else {
-            return Hearing::Bad(DropReason::DhcpOtherServer);
+            return ReceiveOutcome::Bad(DropReason::DhcpOtherServer);
         };
         let own = self.links.get(&heard.interface);
         let asked = Request {
@@ -46,14 +46,14 @@ impl DhcpServers {
         };
         match self.event(Event::Request(Box::new(asked)), now, out) {
             // The answer follows later.
-            None | Some(Why::Testing) => Hearing::Taken,
-            Some(why) => Hearing::Bad(reason(why)),
+            None | Some(Why::Testing) => ReceiveOutcome::Taken,
+            Some(why) => ReceiveOutcome::Bad(reason(why)),
         }
     }
 
     /// Returns the server of a request, by interface and relay agent. A renewal from behind a relay
     /// agent goes to the server that leased the address.
-    fn server_for(&self, heard: &Heard<'_>, message: &Message) -> Option<ItemId> {
+    fn server_for(&self, heard: &ReceivedPacket<'_>, message: &Message) -> Option<ItemId> {
         let link = self.links.get(&heard.interface)?;
         if link.is_slave || link.own.is_empty() {
             return None;
@@ -134,7 +134,7 @@ impl DhcpServers {
     }
 
     /// Handles ARP: the sender of a packet uses its sender address.
-    pub(super) fn hear_arp(&mut self, heard: &Heard<'_>, now: Instant, out: &mut Effects) {
+    pub(super) fn hear_arp(&mut self, heard: &ReceivedPacket<'_>, now: Instant, out: &mut Effects) {
         let Ok(said) = arp::Repr::parse(heard.packet()) else {
             return;
         };

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 
 use dataplane::DropReason;
 use dataplane::interface::Above;
-use dataplane::service::{Addressed, Carried, Match, Rate, Scope, Service};
+use dataplane::service::{Addressed, FrameContent, Match, Rate, Scope, Service};
 use frame::InterfaceId;
 use machine::{Duration, Instant, Machine};
 use menu::{Changes, Item, Menu, Row, RowFilter};
@@ -24,9 +24,9 @@ use service::discovery::{
 };
 use wire::{EtherType, Mac, cdp, mndp};
 
-use super::hear::{Heard, Hearing};
+use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, concerns};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::intent::Name;
 use crate::lists::{self, Chosen, Lists};
 use crate::object::DYNAMIC;
@@ -165,12 +165,12 @@ impl Feature for Neighbourhood {
         };
         let mut services = Vec::new();
         if config.protocols.has(Protocol::Lldp) {
-            let its = Match::Frame(Carried::EtherType(EtherType::LLDP.0));
+            let its = Match::Frame(FrameContent::EtherType(EtherType::LLDP.0));
             services.push(asked(BY_LLDP, vec![its], Addressed::Any, true));
         }
         if config.protocols.has(Protocol::Cdp) {
             let (organisation, protocol) = cdp::SNAP;
-            let its = Match::FrameTo(cdp::GROUP, Carried::Snap(organisation, protocol));
+            let its = Match::FrameTo(cdp::GROUP, FrameContent::Snap(organisation, protocol));
             services.push(asked(BY_CDP, vec![its], Addressed::Any, true));
         }
         if config.protocols.has(Protocol::Mndp) {
@@ -179,7 +179,7 @@ impl Feature for Neighbourhood {
                 port: mndp::PORT,
             });
             services.push(asked(BY_MNDP, its.to_vec(), Addressed::Any, true));
-            let carried = |to, kind: EtherType| Match::FrameTo(to, Carried::EtherType(kind.0));
+            let carried = |to, kind: EtherType| Match::FrameTo(to, FrameContent::EtherType(kind.0));
             let its = vec![
                 carried(Mac::BROADCAST, EtherType::IPV4),
                 carried(ALL_NODES, EtherType::IPV6),
@@ -189,7 +189,12 @@ impl Feature for Neighbourhood {
         services
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let by_port = heard.service == BY_PORT;
         let (protocol, bytes) = match heard.service {
             BY_LLDP => (Protocol::Lldp, Some(heard.packet())),
@@ -199,9 +204,9 @@ impl Feature for Neighbourhood {
         let Some(bytes) = bytes else {
             // Copies of other broadcasts on a bridge port are ignored.
             return if by_port {
-                Hearing::Taken
+                ReceiveOutcome::Taken
             } else {
-                Hearing::NotMine
+                ReceiveOutcome::NotMine
             };
         };
         let event = Event::Received {
@@ -218,7 +223,9 @@ impl Feature for Neighbourhood {
             Action::Send(..) => None,
         });
         self.do_(actions, out);
-        fault.map_or(Hearing::Taken, |fault| Hearing::Bad(reason(fault)))
+        fault.map_or(ReceiveOutcome::Taken, |fault| {
+            ReceiveOutcome::Bad(reason(fault))
+        })
     }
 
     fn lay_out(
@@ -387,14 +394,14 @@ impl Neighbourhood {
     }
 }
 
-fn is_bridge(laid: &Laid, running: &Running<'_>) -> bool {
+fn is_bridge(laid: &LayoutEntry, running: &Running<'_>) -> bool {
     let interface = running.intent.interfaces.get(&laid.item);
     interface.is_some_and(|interface| interface.kind.master_of() == Above::Bridge)
 }
 
 /// Returns the discovery state of an interface, or `None` if it does not run or has no Ethernet
 /// header.
-fn seen(id: InterfaceId, laid: &Laid, running: &Running<'_>) -> Option<RunningInterface> {
+fn seen(id: InterfaceId, laid: &LayoutEntry, running: &Running<'_>) -> Option<RunningInterface> {
     if !laid.link.running || !laid.link.ethernet || laid.loopback {
         return None;
     }

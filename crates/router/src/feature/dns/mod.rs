@@ -31,7 +31,7 @@ use service::dns::{
 };
 use wire::dns::{MESSAGE_LEN_MAX, PORT, Question};
 
-use super::hear::{Datagram, Heard, Hearing};
+use super::hear::{Datagram, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::firewall::ADDRESSES;
 use crate::firewall::hosts::{DNS, HostRow, Hosts};
@@ -405,9 +405,14 @@ impl Dns {
         }
     }
 
-    fn hear_question(&mut self, heard: &Heard<'_>, now: Instant, out: &mut Effects) -> Hearing {
+    fn hear_question(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        now: Instant,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some((between, message)) = packet::read(heard) else {
-            return Hearing::Bad(DropReason::DnsMalformed);
+            return ReceiveOutcome::Bad(DropReason::DnsMalformed);
         };
         let carrier = Carrier::Datagram(between.datagram_max(self.config.datagram_max));
         let mut reply = between.room();
@@ -417,7 +422,7 @@ impl Dns {
             if reply.len() > empty {
                 out.send(between.finish(reply));
             }
-            return Hearing::Taken;
+            return ReceiveOutcome::Taken;
         }
         let event = Event::Asked {
             client: Client::Packet(between),
@@ -425,16 +430,21 @@ impl Dns {
             message,
         };
         self.feed(event, now, out);
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
-    fn hear_answer(&mut self, heard: &Heard<'_>, now: Instant, out: &mut Effects) -> Hearing {
+    fn hear_answer(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        now: Instant,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some((between, message)) = packet::read(heard) else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let port = between.to.port();
         if !self.forwarder.expects(port) {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         }
         let event = Event::Datagram {
             port,
@@ -442,7 +452,7 @@ impl Dns {
             message,
         };
         self.feed(event, now, out);
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 }
 
@@ -594,7 +604,12 @@ impl Feature for Dns {
         questions.into_iter().chain([answers]).collect()
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         match heard.service {
             QUESTIONS => self.hear_question(heard, running.now, out),
             _ => self.hear_answer(heard, running.now, out),

@@ -5,7 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 use frame::InterfaceId;
 use wire::{Protocol, ipv4, ipv6, udp};
 
-use super::super::hear::{Heard, Outgoing};
+use super::super::hear::{Outgoing, ReceivedPacket};
 
 /// Maximum bytes of an answer in an IPv6 datagram: routers do not fragment IPv6 (RFC 8200, 5).
 const WHOLE6: usize = 1232;
@@ -22,7 +22,7 @@ pub(super) struct Between {
 
 /// Parses a datagram. Ignores its checksum: hosts on this machine may leave it to offloading, and
 /// messages have other checks.
-pub(super) fn read<'a>(heard: &Heard<'a>) -> Option<(Between, &'a [u8])> {
+pub(super) fn read<'a>(heard: &ReceivedPacket<'a>) -> Option<(Between, &'a [u8])> {
     let packet = heard.packet();
     let (from, to, payload): (IpAddr, IpAddr, _) = match packet.first()? >> 4 {
         4 => {

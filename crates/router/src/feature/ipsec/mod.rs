@@ -49,7 +49,7 @@ use self::read::{Config, Reader};
 use self::sessions::Sessions;
 use self::sources::Followers;
 use super::certificate::CERTIFICATE;
-use super::hear::{Datagram, Heard, Hearing};
+use super::hear::{Datagram, ReceiveOutcome, ReceivedPacket};
 use super::radius::RADIUS;
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::learned::Learned;
@@ -575,9 +575,14 @@ impl Feature for Ipsec {
         vec![messages]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some((remote, local, bytes)) = heard.datagram() else {
-            return Hearing::Bad(dataplane::DropReason::IkeMalformed);
+            return ReceiveOutcome::Bad(dataplane::DropReason::IkeMalformed);
         };
         let behind = local.port() == PORTS[1];
         let bytes = match behind {
@@ -593,7 +598,7 @@ impl Feature for Ipsec {
             };
             self.handle(event, running.now, out);
         }
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn lay_out(&mut self, others: &BTreeSet<InterfaceId>, _: &Running<'_>, _: &mut Effects) {

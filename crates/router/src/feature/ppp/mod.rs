@@ -49,7 +49,7 @@ use self::profile::Profiles;
 use self::rules::SharedRules;
 use self::secret::Secrets;
 use self::session::Session;
-use super::hear::{Heard, Hearing};
+use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::{Effects, Feature, View, concerns, each_item};
 use crate::clock::DayClock;
 use crate::drive::timers::Timers;
@@ -198,18 +198,23 @@ impl Feature for Ppp {
         self.carriers.iter().flat_map(|of| of.services()).collect()
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         for at in 0..self.carriers.len() {
             let mut outcome = CarrierOutput::new(out);
             let hearing = self.carriers[at].receive(heard, running, &mut outcome);
             let events = outcome.events;
             self.read_traffic(at, &events, running);
             self.handle_links(at, events, running.now, out);
-            if hearing != Hearing::NotMine {
+            if hearing != ReceiveOutcome::NotMine {
                 return hearing;
             }
         }
-        Hearing::NotMine
+        ReceiveOutcome::NotMine
     }
 
     fn radius_answered(&mut self, number: u64, answer: Answer, now: Instant, out: &mut Effects) {

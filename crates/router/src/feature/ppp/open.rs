@@ -14,7 +14,7 @@ use super::rules;
 use super::scripts::{self, Variables};
 use super::session::{Login, Origin, Session};
 use crate::feature::{Effect, Effects};
-use crate::intent::{Class, Interface, ItemId, Wanted};
+use crate::intent::{Class, Interface, ItemId, ItemState};
 use crate::object::Made;
 use crate::rib::V4;
 
@@ -223,7 +223,7 @@ impl Ppp {
                 kind,
                 ..own.clone()
             };
-            out.push(Effect::Item(item, Wanted::Interface(Some(interface))));
+            out.push(Effect::Item(item, ItemState::Interface(Some(interface))));
         }
     }
 
@@ -337,7 +337,7 @@ impl Ppp {
             }
         };
         if let Some(idle) = idle.filter(|_| login.opened.is_some()) {
-            out.push(Effect::Item(item, Wanted::Interface(Some(idle))));
+            out.push(Effect::Item(item, ItemState::Interface(Some(idle))));
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) use self::incoming::IncomingRequest;
 
 use self::dispatch::Dispatch;
 use self::incoming::{IncomingRequests, RequestContext};
-use super::hear::{Heard, Hearing};
+use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View};
 use crate::clock::DayClock;
 use crate::running::Running;
@@ -286,9 +286,14 @@ impl Feature for Radius {
         answers.into_iter().chain(self.incoming.service()).collect()
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some((from, to, bytes)) = heard.datagram() else {
-            return Hearing::Bad(DropReason::RadiusMalformed);
+            return ReceiveOutcome::Bad(DropReason::RadiusMalformed);
         };
         if heard.service == incoming::SERVICE {
             let context = RequestContext {
@@ -298,14 +303,14 @@ impl Feature for Radius {
                 now: running.now,
             };
             let received = self.incoming.receive(from, to, bytes, &context, out);
-            return received.map_or_else(Hearing::Bad, |()| Hearing::Taken);
+            return received.map_or_else(ReceiveOutcome::Bad, |()| ReceiveOutcome::Taken);
         }
         match self
             .dispatch
             .receive(to.port(), from, bytes, running.now, out)
         {
-            true => Hearing::Taken,
-            false => Hearing::NotMine,
+            true => ReceiveOutcome::Taken,
+            false => ReceiveOutcome::NotMine,
         }
     }
 

@@ -33,7 +33,7 @@ use self::index::Index;
 use self::read::Settings;
 use self::rows::{Cache, Menus};
 use self::source::Live;
-use super::hear::{Heard, Hearing, Outgoing};
+use super::hear::{Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, concerns};
 use crate::running::Running;
 
@@ -125,18 +125,23 @@ impl Feature for Snmp {
         vec![Service::new(NAME, matches, RATE)]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, _: &Running<'_>, _: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        _: &Running<'_>,
+        _: &mut Effects,
+    ) -> ReceiveOutcome {
         if packet::read(heard.packet()).is_none() {
-            return Hearing::Bad(DropReason::SnmpMalformed);
+            return ReceiveOutcome::Bad(DropReason::SnmpMalformed);
         }
         if self.questions.len() >= QUESTIONS {
-            return Hearing::Bad(DropReason::SnmpRefused);
+            return ReceiveOutcome::Bad(DropReason::SnmpRefused);
         }
         self.questions.push(Question {
             packet: heard.packet().to_vec(),
             interface: heard.interface,
         });
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn lay_out(

@@ -10,7 +10,7 @@ use service::snmp::{Oid, Value};
 use super::index::Index;
 use super::read::Settings;
 use super::rows::{Cache, Menus};
-use crate::compile::Laid;
+use crate::compile::LayoutEntry;
 use crate::kind::IfType;
 use crate::running::Running;
 
@@ -258,7 +258,7 @@ impl Live<'_> {
         self.running.counted.resources.cores.len() as u32
     }
 
-    fn laid(&self, number: u32) -> Option<(InterfaceId, &Laid)> {
+    fn laid(&self, number: u32) -> Option<(InterfaceId, &LayoutEntry)> {
         let id = self.index.interface(number)?;
         Some((id, self.running.layout.interfaces.get(&id)?))
     }
@@ -327,7 +327,7 @@ impl Live<'_> {
         })
     }
 
-    fn kind(&self, laid: &Laid) -> i32 {
+    fn kind(&self, laid: &LayoutEntry) -> i32 {
         let interface = self.running.intent.interfaces.get(&laid.item);
         let kind = interface.map(|interface| interface.kind.if_type(interface.class));
         kind.unwrap_or(IfType::Other) as i32

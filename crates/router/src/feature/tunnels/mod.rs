@@ -26,7 +26,7 @@ use self::read::{Remote, Settings, pick};
 use super::hear::Outgoing;
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::drive::timers::Timers;
-use crate::intent::{Interface, ItemId, Wanted};
+use crate::intent::{Interface, ItemId, ItemState};
 use crate::kind::tunnel::MENUS;
 use crate::paths::{Path, PathTable};
 use crate::running::Running;
@@ -85,7 +85,7 @@ impl Tunnel {
         let interface = { &self.settings }.interface(self.remote, self.path_mtu, &self.heard);
         if self.announced.as_ref() != Some(&interface) {
             self.announced = Some(interface.clone());
-            out.push(Effect::Item(id, Wanted::Interface(Some(interface))));
+            out.push(Effect::Item(id, ItemState::Interface(Some(interface))));
         }
     }
 
@@ -132,7 +132,7 @@ impl Tunnels {
     fn put(&mut self, id: ItemId, item: &Item, out: &mut Effects) {
         let Some(settings) = Settings::read(item) else {
             self.remove(id, out);
-            return out.push(Effect::Item(id, Wanted::Interface(None)));
+            return out.push(Effect::Item(id, ItemState::Interface(None)));
         };
         let before = self.all.remove(&id);
         let in_use = before.as_ref().and_then(|before| {
@@ -275,7 +275,7 @@ impl Feature for Tunnels {
                 Some(item) => self.put(id, item, out),
                 None => {
                     self.remove(id, out);
-                    out.push(Effect::Item(id, Wanted::Interface(None)));
+                    out.push(Effect::Item(id, ItemState::Interface(None)));
                 }
             });
         }

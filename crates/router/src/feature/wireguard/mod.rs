@@ -33,11 +33,11 @@ use wireguard::{Action, Device, Entropy, Event, PeerId};
 use self::gate::{WireguardGate, reason};
 use self::read::{Host, Network, Peer};
 use self::sessions::{Sessions, Waiting};
-use super::hear::{Datagram, Heard, Hearing};
+use super::hear::{Datagram, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, each_item};
 use crate::clock::DayClock;
 use crate::drive::timers::Timers;
-use crate::intent::{ItemId, Name, Wanted};
+use crate::intent::{ItemId, ItemState, Name};
 use crate::kind::wireguard::MENU;
 use crate::live::number;
 use crate::running::Running;
@@ -373,7 +373,7 @@ impl Wireguards {
         self.handle(id, Event::Private(None), now, out);
         self.networks.remove(&id);
         self.timers.set(id, None);
-        out.push(Effect::Item(id, Wanted::Interface(None)));
+        out.push(Effect::Item(id, ItemState::Interface(None)));
     }
 
     fn share_ports(&mut self) {
@@ -494,7 +494,7 @@ impl Wireguards {
                 ),
             );
         }
-        out.push(Effect::Item(id, Wanted::Interface(Some(interface))));
+        out.push(Effect::Item(id, ItemState::Interface(Some(interface))));
         let peers: Vec<_> = { self.peers_of(name) }
             .map(|(_, one)| (one.shared.number, self.peer(&one.read)))
             .collect();
@@ -590,17 +590,24 @@ impl Feature for Wireguards {
         }
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let Some((from, local, bytes)) = heard.datagram() else {
-            return Hearing::Bad(DropReason::WireguardMalformed);
+            return ReceiveOutcome::Bad(DropReason::WireguardMalformed);
         };
         let Some(network) = self.ports.get(&local.port()).copied() else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let event = Event::Datagram { from, bytes };
         self.handle(network, event, running.now, out);
         let refusal = { self.networks.get_mut(&network) }.and_then(|net| net.device.take_refusal());
-        refusal.map_or(Hearing::Taken, |name| Hearing::Bad(reason(name)))
+        refusal.map_or(ReceiveOutcome::Taken, |name| {
+            ReceiveOutcome::Bad(reason(name))
+        })
     }
 
     fn lay_out(&mut self, others: &BTreeSet<InterfaceId>, running: &Running<'_>, _: &mut Effects) {

@@ -9,7 +9,7 @@ use frame::InterfaceId;
 use wire::{Protocol, ipv4};
 
 use super::rig::{Rig, frame};
-use crate::feature::hear::{Heard, Hearing};
+use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::{Effect, Effects, Feature};
 use crate::running::Running;
 
@@ -65,13 +65,18 @@ impl Feature for Client {
         }
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, running: &Running<'_>, _: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        _: &mut Effects,
+    ) -> ReceiveOutcome {
         let packet = ipv4::Packet::new_checked(heard.packet()).expect("it is whole");
         let datagram = packet.payload()[8..].to_vec();
         let name = |id| running.layout.name(id).to_string();
         let of = (name(heard.interface), name(heard.port), datagram);
         self.0.lock().expect("nobody panics").push(of);
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 }
 

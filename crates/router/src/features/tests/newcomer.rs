@@ -1,13 +1,13 @@
 //! A layer 2 protocol that only this file and one line of the feature list know: it registers its
 //! EtherType and answers each frame.
 
-use dataplane::service::{Carried, Match, Rate, Service};
+use dataplane::service::{FrameContent, Match, Rate, Service};
 use dataplane::trace::WorkerTables;
 use frame::InterfaceId;
 use wire::{EtherType, Mac};
 
 use super::rig::{MAC, Rig, STATION, frame};
-use crate::feature::hear::{Heard, Hearing, How, Outgoing};
+use crate::feature::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use crate::feature::{Effects, Feature};
 use crate::running::Running;
 
@@ -28,11 +28,16 @@ impl Feature for Newcomer {
     }
 
     fn services(&self) -> Vec<Service> {
-        let its = Match::Frame(Carried::EtherType(LOCAL_EXPERIMENT));
+        let its = Match::Frame(FrameContent::EtherType(LOCAL_EXPERIMENT));
         vec![Service::new("newcomer", [its], RATE)]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, _: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        _: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         assert_ne!(heard.interface, InterfaceId::NONE);
         let times = heard.packet().first().copied().unwrap_or_default();
         for _ in 0..times {
@@ -42,7 +47,7 @@ impl Feature for Newcomer {
                 how: How::Frame(heard.source_mac(), EtherType(LOCAL_EXPERIMENT)),
             });
         }
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 }
 
@@ -126,11 +131,11 @@ impl Feature for Rival {
     }
 
     fn services(&self) -> Vec<Service> {
-        let arp = Match::Frame(Carried::EtherType(EtherType::ARP.0));
+        let arp = Match::Frame(FrameContent::EtherType(EtherType::ARP.0));
         vec![Service::new("rival", [arp], RATE)]
     }
 
-    fn hear(&mut self, _: &Heard<'_>, _: &Running<'_>, _: &mut Effects) -> Hearing {
+    fn hear(&mut self, _: &ReceivedPacket<'_>, _: &Running<'_>, _: &mut Effects) -> ReceiveOutcome {
         panic!("it has no frames");
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use dataplane::service::{Carried, Match, Rate, Service};
+use dataplane::service::{FrameContent, Match, Rate, Service};
 use machine::Instant;
 use service::radius::{self, Answer, Outcome, Port, Question, Request};
 use wire::radius::{Builder, Packet, code, kind, vendor};
 
 use super::rig::{MAC, Rig, STATION, frame};
-use crate::feature::hear::{Heard, Hearing};
+use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::radius::RadiusQuery;
 use crate::feature::{Effect, Effects, Feature};
 use crate::running::Running;
@@ -29,7 +29,7 @@ impl Feature for Subscribers {
     }
 
     fn services(&self) -> Vec<Service> {
-        let its = Match::Frame(Carried::EtherType(LOCAL_EXPERIMENT));
+        let its = Match::Frame(FrameContent::EtherType(LOCAL_EXPERIMENT));
         let rate = Rate {
             per_second: 1_000,
             burst: 1_000,
@@ -37,14 +37,19 @@ impl Feature for Subscribers {
         vec![Service::new("subscribers", [its], rate)]
     }
 
-    fn hear(&mut self, heard: &Heard<'_>, _: &Running<'_>, out: &mut Effects) -> Hearing {
+    fn hear(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        _: &Running<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
         let [number, password @ ..] = heard.packet() else {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         };
         let (feature, number) = (self.name(), u64::from(*number));
         if password.is_empty() {
             out.push(Effect::CancelRadius(feature, number));
-            return Hearing::Taken;
+            return ReceiveOutcome::Taken;
         }
         out.push(Effect::QueryRadius(Box::new(RadiusQuery {
             feature,
@@ -65,7 +70,7 @@ impl Feature for Subscribers {
             },
             server: None,
         })));
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn radius_answered(&mut self, number: u64, answer: Answer, _: Instant, _: &mut Effects) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::service::{Carried, Match, Rate, Service};
+use dataplane::service::{FrameContent, Match, Rate, Service};
 use frame::InterfaceId;
 use machine::{Instant, Rng};
 use menu::Changes;
@@ -14,7 +14,7 @@ use wire::{EtherType, Mac};
 use super::{
     Carrier, CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration,
 };
-use crate::feature::hear::{Heard, Hearing, How, Outgoing};
+use crate::feature::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use crate::feature::{Effects, View};
 use crate::kind::{AnyKind, PointToPoint};
 use crate::running::Running;
@@ -65,7 +65,7 @@ impl Carrier for Bare {
     }
 
     fn services(&self) -> Vec<Service> {
-        let its = Match::Frame(Carried::EtherType(LOCAL_EXPERIMENT));
+        let its = Match::Frame(FrameContent::EtherType(LOCAL_EXPERIMENT));
         let rate = Rate {
             per_second: 100_000_000,
             burst: 1_000_000,
@@ -85,12 +85,12 @@ impl Carrier for Bare {
 
     fn receive(
         &mut self,
-        heard: &Heard<'_>,
+        heard: &ReceivedPacket<'_>,
         _: &Running<'_>,
         out: &mut CarrierOutput<'_>,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         if heard.service != SERVICE {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         }
         let station = (heard.interface, heard.source_mac());
         let link = *self.stations.entry(station).or_insert_with(|| {
@@ -126,7 +126,7 @@ impl Carrier for Bare {
             }
             packet => out.events.push(LinkEvent::Packet(link, packet.to_vec())),
         }
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 
     fn tick(&mut self, _: Instant, _: &mut CarrierOutput<'_>) {}

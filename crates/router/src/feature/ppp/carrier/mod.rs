@@ -22,7 +22,7 @@ use machine::{Instant, Rng};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
 
 use super::dial::Dial;
-use crate::feature::hear::{Heard, Hearing};
+use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::{Effects, View};
 use crate::intent::Name;
 use crate::kind::AnyKind;
@@ -123,10 +123,10 @@ pub(in crate::feature::ppp) trait Carrier: Debug + Send {
     /// Handles a frame or packet of one of its services.
     fn receive(
         &mut self,
-        heard: &Heard<'_>,
+        heard: &ReceivedPacket<'_>,
         running: &Running<'_>,
         out: &mut CarrierOutput<'_>,
-    ) -> Hearing;
+    ) -> ReceiveOutcome;
 
     /// Handles due timers.
     fn tick(&mut self, now: Instant, out: &mut CarrierOutput<'_>);

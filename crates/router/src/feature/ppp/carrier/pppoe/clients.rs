@@ -15,7 +15,7 @@ use super::links::{Key, Link, LinkRole, Links};
 use super::ports::{Port, Ports};
 use super::{Arrival, ItemsOn, client_drop, items_on};
 use crate::drive::timers::Timers;
-use crate::feature::hear::{Hearing, Outgoing};
+use crate::feature::hear::{Outgoing, ReceiveOutcome};
 use crate::feature::ppp::dial::Dial;
 use crate::feature::{View, each_item};
 use crate::intent::{ItemId, Name};
@@ -265,8 +265,8 @@ impl Clients {
         packet: &Packet<'_>,
         links: &mut Links,
         out: &mut CarrierOutput<'_>,
-    ) -> Hearing {
-        let mut hearing = Hearing::NotMine;
+    ) -> ReceiveOutcome {
+        let mut hearing = ReceiveOutcome::NotMine;
         for id in items_on(&self.on, on) {
             let Some(client) = self.all.get_mut(&id) else {
                 continue;
@@ -276,9 +276,9 @@ impl Clients {
             match client.machine.receive(from, packet, now, &mut actions) {
                 Ok(()) => {
                     self.carry_out(id, actions, links, out);
-                    return Hearing::Taken;
+                    return ReceiveOutcome::Taken;
                 }
-                Err(fault) => hearing = Hearing::Bad(client_drop(fault)),
+                Err(fault) => hearing = ReceiveOutcome::Bad(client_drop(fault)),
             }
         }
         hearing

@@ -12,7 +12,7 @@ mod servers;
 use std::collections::BTreeSet;
 
 use dataplane::DropReason;
-use dataplane::service::{Carried, Match, Rate, Scope, Service};
+use dataplane::service::{FrameContent, Match, Rate, Scope, Service};
 use frame::InterfaceId;
 use machine::{Instant, Rng};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
@@ -27,7 +27,7 @@ use self::ports::Ports;
 use self::scan::Scans;
 use self::servers::Servers;
 use super::{Carrier, CarrierOutput, LinkEvent, LinkId, Registration};
-use crate::feature::hear::{Heard, Hearing, How, Outgoing};
+use crate::feature::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use crate::feature::{Effect, Effects, View};
 use crate::intent::ItemId;
 use crate::kind::{AnyKind, pppoe as kind};
@@ -106,7 +106,7 @@ impl Pppoe {
         arrival: Arrival,
         packet: &Packet<'_>,
         out: &mut CarrierOutput<'_>,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         match packet.code {
             code::PADO | code::PADS => {
                 self.scans.receive(arrival, packet);
@@ -128,13 +128,13 @@ impl Pppoe {
         arrival: Arrival,
         packet: &Packet<'_>,
         out: &mut CarrierOutput<'_>,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         let on = self.ports.name(arrival.interface).cloned();
         match on {
             Some(on) => self
                 .clients
                 .receive(&on, arrival, packet, &mut self.links, out),
-            None => Hearing::NotMine,
+            None => ReceiveOutcome::NotMine,
         }
     }
 
@@ -144,14 +144,14 @@ impl Pppoe {
         arrival: Arrival,
         packet: &Packet<'_>,
         out: &mut CarrierOutput<'_>,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         if packet.code != code::SESSION {
-            return Hearing::Bad(DropReason::PppoeMalformed);
+            return ReceiveOutcome::Bad(DropReason::PppoeMalformed);
         }
         let Some((id, link)) = self.links.find_mut(&arrival.key(packet.session)) else {
             self.servers
                 .stray(arrival, packet.session, &mut self.links, out);
-            return Hearing::Bad(DropReason::PppoeSession);
+            return ReceiveOutcome::Bad(DropReason::PppoeSession);
         };
         if let Some(setup) = link.pending.take() {
             self.servers.begin(id, link.key, arrival.now);
@@ -159,7 +159,7 @@ impl Pppoe {
         }
         let payload = packet.payload.to_vec();
         out.events.push(LinkEvent::Packet(id, payload));
-        Hearing::Taken
+        ReceiveOutcome::Taken
     }
 }
 
@@ -182,7 +182,7 @@ impl Carrier for Pppoe {
 
     fn services(&self) -> Vec<Service> {
         let service = |name, ether_type: EtherType| {
-            let its = Match::Frame(Carried::EtherType(ether_type.0));
+            let its = Match::Frame(FrameContent::EtherType(ether_type.0));
             Service {
                 scope: Scope::Asked,
                 ..Service::new(name, [its], RATE)
@@ -226,12 +226,12 @@ impl Carrier for Pppoe {
 
     fn receive(
         &mut self,
-        heard: &Heard<'_>,
+        heard: &ReceivedPacket<'_>,
         running: &Running<'_>,
         out: &mut CarrierOutput<'_>,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         if !matches!(heard.service, DISCOVERY | SESSION) {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         }
         let arrival = Arrival {
             interface: heard.interface,
@@ -241,8 +241,8 @@ impl Carrier for Pppoe {
         match Packet::new_checked(heard.packet()) {
             Ok(packet) if heard.service == SESSION => self.receive_session(arrival, &packet, out),
             Ok(packet) => self.receive_discovery(arrival, &packet, out),
-            Err(Malformed::Length) => Hearing::Bad(DropReason::PppoeLength),
-            Err(_) => Hearing::Bad(DropReason::PppoeMalformed),
+            Err(Malformed::Length) => ReceiveOutcome::Bad(DropReason::PppoeLength),
+            Err(_) => ReceiveOutcome::Bad(DropReason::PppoeMalformed),
         }
     }
 

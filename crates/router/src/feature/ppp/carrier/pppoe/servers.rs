@@ -17,7 +17,7 @@ use super::links::{Key, Link, LinkRole, Links};
 use super::ports::{Port, Ports};
 use super::{Arrival, IDENTITY, SERVERS, server_drop};
 use crate::drive::timers::Timers;
-use crate::feature::hear::{Hearing, Outgoing};
+use crate::feature::hear::{Outgoing, ReceiveOutcome};
 use crate::feature::ppp::dial;
 use crate::feature::{View, concerns, each_item};
 use crate::intent::{ItemId, Name};
@@ -318,9 +318,9 @@ impl Servers {
         packet: &Packet<'_>,
         links: &mut Links,
         out: &mut CarrierOutput<'_>,
-    ) -> Hearing {
+    ) -> ReceiveOutcome {
         if !self.serving.contains_key(&arrival.interface) {
-            return Hearing::NotMine;
+            return ReceiveOutcome::NotMine;
         }
         let event = Event::Received {
             port: u64::from(arrival.interface.0),
@@ -328,8 +328,8 @@ impl Servers {
             packet: *packet,
         };
         match self.feed(event, arrival.now, links, out) {
-            Some(reason) => Hearing::Bad(reason),
-            None => Hearing::Taken,
+            Some(reason) => ReceiveOutcome::Bad(reason),
+            None => ReceiveOutcome::Taken,
         }
     }
 
