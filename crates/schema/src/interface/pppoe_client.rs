@@ -88,7 +88,8 @@ const SCAN: &[Argument] = &[
 fn check(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
     let text = draft.get("host-uniq").map(ToString::to_string);
     let text = text.unwrap_or_default();
-    let is_hexadecimal = text.len() % 2 == 0 && text.chars().all(|digit| digit.is_ascii_hexdigit());
+    let is_hexadecimal =
+        text.len().is_multiple_of(2) && text.chars().all(|digit| digit.is_ascii_hexdigit());
     if !is_hexadecimal {
         let expected = "host-uniq must be pairs of hexadecimal digits, such as 0a1b2c";
         return Err(Reason::failure(expected));

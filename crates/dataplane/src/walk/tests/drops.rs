@@ -327,9 +327,10 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Reasons that tests elsewhere cover.
-const ELSEWHERE: [&[DropReason]; 12] = [
+const ELSEWHERE: [&[DropReason]; 13] = [
     &OF_SESSIONS,
     &OF_PPP,
+    &OF_RADIUS,
     &OF_TUNNELS,
     &OF_IPSEC,
     &OF_VRRP,
@@ -363,6 +364,15 @@ const OF_PPP: [DropReason; 5] = [
     DropReason::PppUnknown,
     DropReason::PppUnexpected,
     DropReason::PppFragment,
+];
+
+/// Datagrams of RADIUS, covered by the tests of its client and its feature.
+const OF_RADIUS: [DropReason; 5] = [
+    DropReason::RadiusRequests,
+    DropReason::RadiusMalformed,
+    DropReason::RadiusUnknown,
+    DropReason::RadiusUnauthenticated,
+    DropReason::RadiusStale,
 ];
 
 /// Covered by the tests of queues and of their disciplines.

@@ -17,7 +17,7 @@ const CONFIGURATION: &str = "\
     /ip/address/add address=192.0.2.1/24 interface=ether1\n\
     /ip/arp/add address=192.0.2.2 mac-address=02:00:00:00:00:09 interface=ether1\n\
     /radius/add service=ppp address=192.0.2.2 secret=xyzzy5461 require-message-auth=no\n\
-    /radius/incoming/set accept=yes\n\
+    /radius/incoming/set accept=yes port=1700\n\
     /ppp/aaa/set use-radius=yes interim-update=10s\n\
     /ppp/profile/add name=home local-address=10.9.0.1\n";
 
