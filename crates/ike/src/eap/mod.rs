@@ -152,8 +152,9 @@ impl Client {
         match (head[0], &mut self.method) {
             (CHALLENGE, _) => {
                 let challenge = rest.split_first().filter(|(len, _)| **len == 16);
-                let theirs = challenge.and_then(|(_, rest)| rest.split_at_checked(16));
-                let (theirs, _) = theirs.ok_or("a challenge is short")?;
+                let theirs = challenge.and_then(|(_, rest)| rest.first_chunk());
+                let theirs = theirs.ok_or("a challenge is short")?;
+                let own = own.as_array().ok_or("the own challenge is short")?;
                 let name = self.login.user.as_bytes();
                 let done = mschap::answer(name, self.login.password.bytes(), theirs, own);
                 self.method = Method::MsChap2 {
@@ -162,7 +163,7 @@ impl Client {
                 };
                 let len = (4 + 1 + 49 + name.len() as u16).to_be_bytes();
                 let front = [MSCHAP2, ANSWER, head[1], len[0], len[1], 49];
-                Ok([&front[..], own, &[0; 8], &done.response, &[0], name].concat())
+                Ok([&front[..], &own[..], &[0; 8], &done.response, &[0], name].concat())
             }
             (RIGHT, Method::MsChap2 { proof, is_proved }) => {
                 *is_proved = equal(rest.get(..42).unwrap_or_default(), proof.0.as_bytes());
@@ -222,7 +223,8 @@ impl EapServer {
     }
 
     fn judge(&mut self, next: u8, rest: &[u8]) -> crate::EapReply {
-        let fields = rest.get(4..20).zip(rest.get(28..52)).zip(rest.get(53..));
+        let theirs = rest.get(4..20).and_then(<[u8]>::as_array);
+        let fields = theirs.zip(rest.get(28..52)).zip(rest.get(53..));
         let judged = fields.and_then(|((theirs, response), name)| {
             let done = mschap::answer(name, self.password.bytes(), &self.challenge, theirs);
             (name == self.user.as_bytes() && equal(response, &done.response)).then_some(done)
