@@ -13,7 +13,7 @@ mod snmp;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use machine::{Duration, Instant, Machine};
+use machine::{Instant, Machine};
 use wire::icmpv6::{Message, Type};
 use wire::lacp::{Information, Pdu, State};
 use wire::{Mac, Protocol, ipv4, ipv6};

@@ -131,7 +131,7 @@ mod tests {
         for (text, what) in [
             ("203.0.113.2/24", "an interface is missing"),
             ("ether1=203.0.113.2", "no /LENGTH"),
-            ("ether1=203.0.113.2/33", "a length from 0 to 32"),
+            ("ether1=203.0.113.2/33", "the prefix length must be 0 to 32"),
             ("ether1=router/24", "router is not an address"),
             (
                 "ether1=203.0.113.2/24,203.0.113.1",

@@ -112,7 +112,7 @@ fn a_trace_on_a_running_router_finds_the_packets_connection() {
     let (code, said) = trace(&router, "ether1", "203.0.113.1:5201", &outside);
     assert_eq!(code, Some(0), "{said:#}");
     assert!(
-        step(&said, 0).contains("an answer in the connection"),
+        step(&said, 0).contains("a reply in the connection"),
         "{said:#}"
     );
     let translated = "the connection is translated: 203.0.113.1:5201->203.0.113.2:";

@@ -518,11 +518,7 @@ impl Sa {
         let transport = notified(found, notify::TRANSPORT).is_some();
         let (own, theirs) = self.seen(&asked_own, &asked_theirs, transport);
         let Some(allowed) = self.allowed(&own, &theirs, transport, cx) else {
-            self.say(
-                Level::Error,
-                "no policy for the selectors that the peer requests",
-                cx,
-            );
+            self.say(Level::Error, "no policy for the peer's selectors", cx);
             return Err((notify::TS_UNACCEPTABLE, Vec::new()));
         };
         self.log_proposal(&offers, &allowed.policy, cx);

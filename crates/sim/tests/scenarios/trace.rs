@@ -166,7 +166,7 @@ fn trace_finds_an_echo_connection_by_its_identifier() {
         assert!(echo.contains("of the connection"), "{echo}");
         assert!(echo.contains("connection-state is established"), "{echo}");
         assert!(other.contains("connection-state is new"), "{other}");
-        assert!(reply.contains("an answer in the connection"), "{reply}");
+        assert!(reply.contains("a reply in the connection"), "{reply}");
     }
 }
 
