@@ -244,7 +244,7 @@ mod tests {
 
         let opened = PcapPort::open(Some(&file.0), Some(&file.0));
 
-        assert!(opened.is_err_and(|error| error.to_string().contains("overwrite")));
+        assert!(opened.is_err_and(|error| error.to_string().contains("is the input file")));
         assert_eq!(std::fs::read(&file.0).expect("the file"), b"a capture");
     }
 

@@ -79,14 +79,14 @@ fn a_peer_that_restarts_lcp_ends_an_open_session_but_old_packets_do_not() {
     let mut pair = Pair::new(client(), server(), 2);
     pair.start();
     pair.run_for(Duration::from_secs(1));
-    let requests = pair.ends[CLIENT]
+    let mut requests = pair.ends[CLIENT]
         .log
         .iter()
         .filter_map(|action| match action {
             Action::Send(packet) if packet[..3] == [0xc0, 0x21, REQUEST] => Some(packet.clone()),
             _ => None,
         });
-    let old = requests.last().expect("the client has negotiated");
+    let old = requests.next_back().expect("the client has negotiated");
     for _ in 0..5 {
         pair.handle(SERVER, Event::Packet(&old));
     }
