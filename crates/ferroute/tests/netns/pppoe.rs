@@ -8,7 +8,6 @@ use std::path::Path;
 
 use lab::Lab;
 
-use crate::everyday::Everyday;
 use crate::guest::guest;
 use crate::ipsec::SITES;
 use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, layout, shell, until, works};
@@ -159,31 +158,6 @@ fn the_default_configuration_works_with_pppoe_as_its_wan() {
     server.exec("/ppp/active/remove [find]");
     until("the session is back after a PADT", || reaches(&lab, ""));
     assert!(surfs(), "{}", router.log());
-}
-
-/// A check of the lab `everyday`: a session over EoIP to the far router.
-pub(crate) fn sessions_run_over_eoip_to_the_far_router(everyday: &Everyday) {
-    let (home, far) = (everyday.router(), &everyday.far);
-    far.exec(
-        "/interface/eoip/add name=backhaul tunnel-id=77 remote-address=203.0.113.100; \
-         /ppp/secret/add name=home password=geheim local-address=10.77.0.1 remote-address=10.77.0.2; \
-         /interface/pppoe-server/server/add service-name=bras interface=backhaul disabled=no",
-    );
-    home.exec(
-        "/interface/eoip/add name=backhaul tunnel-id=77 remote-address=192.0.2.2; \
-         /interface/pppoe-client/add name=pppoe-bras interface=backhaul user=home password=geheim disabled=no",
-    );
-    let pings = || home.exec(":put [/ping 10.77.0.1 count=1]").trim() == "1";
-    until("a packet gets through the session", pings);
-    let mtu = home.value("/interface/pppoe-client/print", "pppoe-bras", "actual-mtu");
-    home.exec("/interface/pppoe-client/remove pppoe-bras; /interface/eoip/remove backhaul");
-    far.exec(
-        "/interface/pppoe-server/server/remove [find]; /ppp/secret/remove home; /interface/eoip/remove backhaul",
-    );
-    assert_eq!(
-        mtu, "1450",
-        "that of EoIP without the headers of PPPoE and PPP"
-    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Carries out the effects of features.
 
-use std::collections::BTreeSet;
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::DropReason;
@@ -42,6 +43,21 @@ impl Control {
         let mut out = Effects::default();
         step(&mut self.features.radius, self.now, &mut out);
         self.carry_out(out);
+    }
+
+    /// Sets the NAS-IP-Address of new servers before their first request.
+    fn find_radius_sources(&mut self) {
+        let servers = self.features.radius.servers_to_locate();
+        if servers.is_empty() {
+            return;
+        }
+        let running = self.running();
+        let sources: BTreeMap<IpAddr, Option<IpAddr>> = { servers.into_iter() }
+            .map(|server| (server, running.source(server)))
+            .collect();
+        self.radius(|radius, now, out| {
+            radius.set_sources(|server| sources.get(&server).copied().flatten(), now, out);
+        });
     }
 
     /// Passes a request of a RADIUS server to features, and responds to it.
@@ -263,6 +279,7 @@ impl Control {
                 Effect::Policies(policies) => self.take_policies(policies),
                 Effect::Lost(reason, count) => self.workers.count_many(reason, count),
                 Effect::QueryRadius(query) => {
+                    self.find_radius_sources();
                     self.radius(|radius, now, out| radius.query(*query, now, out));
                 }
                 Effect::CancelRadius(feature, number) => {

@@ -203,6 +203,32 @@ impl Radius {
         self.dispatch.set_servers(self.servers.clone(), now, out);
     }
 
+    /// Returns the addresses of all servers if the address of this router towards one of them is not known yet.
+    pub(crate) fn servers_to_locate(&self) -> Vec<IpAddr> {
+        let servers = || self.servers.iter();
+        match servers().any(|server| server.nas_address.is_none()) {
+            true => servers().map(|server| server.address).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Sets the address of this router towards each server (NAS-IP-Address).
+    pub(crate) fn set_sources(
+        &mut self,
+        source: impl Fn(IpAddr) -> Option<IpAddr>,
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        let mut has_moved = false;
+        for server in &mut self.servers {
+            let source = source(server.address);
+            has_moved |= core::mem::replace(&mut server.nas_address, source) != source;
+        }
+        if has_moved {
+            self.dispatch.set_servers(self.servers.clone(), now, out);
+        }
+    }
+
     /// Sends a request of a feature.
     pub(crate) fn query(&mut self, mut query: RadiusQuery, now: Instant, out: &mut Effects) {
         query.request.router.clone_from(&self.identity);
@@ -315,15 +341,7 @@ impl Feature for Radius {
     }
 
     fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, running: &Running<'_>, out: &mut Effects) {
-        let mut has_moved = false;
-        for server in &mut self.servers {
-            let source = running.source(server.address);
-            has_moved |= core::mem::replace(&mut server.nas_address, source) != source;
-        }
-        if has_moved {
-            self.dispatch
-                .set_servers(self.servers.clone(), running.now, out);
-        }
+        self.set_sources(|server| running.source(server), running.now, out);
     }
 
     fn act(&mut self, _: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {
@@ -379,7 +397,7 @@ mod tests {
         );
         run(
             &mut router,
-            "/radius add service=ppp address=192.0.2.2 secret=two",
+            "/radius add service=wireless address=192.0.2.2 secret=two",
         );
         run(
             &mut router,
@@ -419,7 +437,7 @@ mod tests {
         let said = run(&mut router, "/radius print where address=192.0.2.2");
         assert!(
             said.contains(";;; no effect: "),
-            "of other users nobody is asked: {said}"
+            "wireless clients are not authenticated: {said}"
         );
     }
 

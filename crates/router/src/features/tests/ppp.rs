@@ -13,7 +13,7 @@ use super::newcomer::Newcomer;
 use super::rig::{MAC, Rig};
 
 /// EtherType of the bare carrier.
-const BARE: u16 = 0x88b6;
+const BARE: u16 = 0x88b7;
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
 /// Frames that arrive together, within the pool of the worker.

@@ -132,7 +132,7 @@ impl Control {
                 DropReason::FirewallRaw | DropReason::FirewallMangle | DropReason::FirewallFilter,
             ))
             | End::Exit(Exit::Punt(PuntReason::Rejected(_) | PuntReason::Tarpit)) => return None,
-            End::Exit(_) => return Some("it does not leave as it came"),
+            End::Exit(_) => return Some("it is not forwarded unchanged"),
         };
         let egress = self.published.table().get(egress);
         let fits = egress.is_some_and(|egress| probe.len() <= egress.mtu as usize);

@@ -20,7 +20,7 @@ use crate::kind::{AnyKind, PointToPoint};
 use crate::running::Running;
 
 /// EtherType for experiments (IEEE 802).
-const LOCAL_EXPERIMENT: u16 = 0x88b6;
+const LOCAL_EXPERIMENT: u16 = 0x88b7;
 
 /// Name of the service that receives its frames.
 const SERVICE: &str = "bare-ppp";
