@@ -460,16 +460,3 @@ fn freeradius_checks_passwords_of_all_methods_and_accounts() {
         assert!(detail.contains(line), "{line}: {detail}");
     }
 }
-
-#[test]
-fn a_burst_of_thousands_is_answered_by_freeradius() {
-    let test = "a_burst_of_thousands_is_answered_by_freeradius";
-    if !Path::new(PROGRAM).exists() {
-        return lab::testing::skip(test, "`freeradius` is not installed");
-    }
-    let radius = FreeRadius::start();
-    let mut nas = Nas::new(radius.server());
-    let requests = (0..2_000).map(|_| pap("User", "clientPass"));
-    let answers = nas.ask(requests.collect());
-    answers.iter().for_each(|answer| _ = accepted(answer));
-}

@@ -16,10 +16,11 @@ use wire::Mac;
 use super::Control;
 use super::groups::Groups;
 use super::objects::Pending;
-use crate::feature::radius::{IncomingRequest, Radius, RadiusAnswer};
+use crate::feature::radius::{IncomingRequest, Radius, RadiusAnswer, RadiusQuery};
 use crate::feature::{Effect, Effects, View, queue};
 use crate::intent::Name;
-use crate::learned::Learned;
+use crate::learned::{Learned, Servers};
+use crate::object::Owner;
 
 /// Maximum rounds of features that react to each other's changes: more than interfaces are stacked.
 const ROUNDS: usize = 64;
@@ -43,6 +44,17 @@ impl Control {
         let mut out = Effects::default();
         step(&mut self.features.radius, self.now, &mut out);
         self.carry_out(out);
+    }
+
+    /// Sends a request of a feature to RADIUS servers.
+    fn query_radius(&mut self, query: RadiusQuery) {
+        self.find_radius_sources();
+        self.radius(|radius, now, out| radius.query(query, now, out));
+    }
+
+    /// Drops a request of a feature to RADIUS servers.
+    fn cancel_radius(&mut self, feature: &'static str, number: u64) {
+        self.radius(|radius, now, out| radius.cancel(feature, number, now, out));
     }
 
     /// Sets the NAS-IP-Address of new servers before their first request.
@@ -242,8 +254,9 @@ impl Control {
 
     /// Carries out effects; collects their changes of the intent in `pending`.
     fn take_effects(&mut self, effects: Effects, pending: &mut Pending) {
-        let (worker, lost) = (effects.worker, effects.lost);
-        self.workers.count_many(DropReason::FeatureSends, lost);
+        let worker = effects.worker;
+        self.workers
+            .count_many(DropReason::FeatureSends, effects.lost);
         for effect in effects {
             match effect {
                 Effect::Log(topics, message) => self.features.log.add(topics, message),
@@ -271,20 +284,13 @@ impl Control {
                 Effect::Bridge(id, bridge) => self.set_bridge(id, bridge),
                 Effect::Object(object) => self.take_object(*object, pending),
                 Effect::Gone(owner) => self.drop_objects(owner, pending),
-                Effect::Learn(owner, servers) => {
-                    self.due.learned |= self.wanted.learned.set(owner, servers);
-                }
+                Effect::Learn(owner, servers) => self.learn_servers(owner, servers),
                 Effect::Keep(key, record) => self.records.keep(key, record),
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Policies(policies) => self.take_policies(policies),
                 Effect::Lost(reason, count) => self.workers.count_many(reason, count),
-                Effect::QueryRadius(query) => {
-                    self.find_radius_sources();
-                    self.radius(|radius, now, out| radius.query(*query, now, out));
-                }
-                Effect::CancelRadius(feature, number) => {
-                    self.radius(|radius, now, out| radius.cancel(feature, number, now, out));
-                }
+                Effect::QueryRadius(query) => self.query_radius(*query),
+                Effect::CancelRadius(feature, number) => self.cancel_radius(feature, number),
                 Effect::RadiusRequested(request) => self.radius_requested(&request),
                 Effect::RadiusAnswer(answer) => self.radius_answered(*answer),
                 Effect::Queues(wanted) => self.take_queues(wanted, pending),
@@ -316,6 +322,11 @@ impl Control {
                 } => self.tell_neighbours(ipv6, interface, &packet, from),
             }
         }
+    }
+
+    /// Sets the servers that a network announces.
+    fn learn_servers(&mut self, owner: Owner, servers: Option<Servers>) {
+        self.due.learned |= self.wanted.learned.set(owner, servers);
     }
 
     /// Starts or stops the delivery of a service's packets on an interface.

@@ -233,6 +233,14 @@ pub struct Control {
     ip_id: u16,
 }
 
+/// Creates the features. Their jitter follows from the seed of `setup`.
+fn new_features(workers: &Workers, secrets: &mut Rng, clock: &DayClock, setup: &Setup) -> Features {
+    let jitter = &mut Rng::seeded(setup.seed);
+    let mut features = Features::new(jitter, secrets, clock, setup.now);
+    features.queues.set_workers(workers.len());
+    features
+}
+
 impl Control {
     /// Creates a router without a configuration. All jitter follows from the seed of `setup`; `secrets` gives
     /// unpredictable values.
@@ -246,8 +254,7 @@ impl Control {
         setup: &Setup,
     ) -> Self {
         let (clock, now) = (DayClock::new(setup.clock), setup.now);
-        let mut features = Features::new(&mut Rng::seeded(setup.seed), &mut secrets, &clock, now);
-        features.queues.set_workers(workers.len());
+        let features = new_features(&workers, &mut secrets, &clock, setup);
         Self {
             intent: Intent::default(),
             objects: Objects::default(),

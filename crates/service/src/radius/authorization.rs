@@ -335,8 +335,8 @@ mod tests {
         Builder::new(code::ACCESS_ACCEPT, 1, [0; 16])
     }
 
-    #[test]
-    fn every_attribute_of_a_session_is_read() {
+    /// Returns an accept with every attribute of a session.
+    fn whole_accept() -> Builder {
         let mikrotik =
             |built: Builder, kind, value: &[u8]| built.with_vendor(vendor::MIKROTIK, kind, value);
         let prefix = [0, 48, 0x20, 1, 0x0d, 0xb8, 0, 1];
@@ -383,7 +383,7 @@ mod tests {
         ]
         .into_iter()
         .fold(built, |built, (kind, value)| mikrotik(built, kind, value));
-        let built = [
+        [
             (vendor::MS_MPPE_ENCRYPTION_POLICY, [0, 0, 0, 2]),
             (vendor::MS_MPPE_ENCRYPTION_TYPES, [0, 0, 0, 4]),
             (vendor::MS_PRIMARY_DNS, [192, 0, 2, 53]),
@@ -391,9 +391,12 @@ mod tests {
         .into_iter()
         .fold(built, |built, (kind, value)| {
             built.with_vendor(vendor::MICROSOFT, kind, &value)
-        });
+        })
+    }
 
-        let expected = Authorization {
+    /// Returns the content of [`whole_accept`].
+    fn whole_authorization() -> Authorization {
+        Authorization {
             group: Some("gold".into()),
             session_timeout: Some(3_600),
             idle_timeout: Some(60),
@@ -449,8 +452,12 @@ mod tests {
                 policy: Some(2),
                 types: Some(4),
             },
-        };
-        assert_eq!(read(built), expected);
+        }
+    }
+
+    #[test]
+    fn every_attribute_of_a_session_is_read() {
+        assert_eq!(read(whole_accept()), whole_authorization());
     }
 
     #[test]

@@ -300,9 +300,9 @@ fn prefix(length: u8) -> authorization::Prefix6 {
     }
 }
 
-#[test]
-fn a_session_is_accounted_with_start_and_stop() {
-    let told = Request {
+/// The end of a session in accounting.
+fn stop_of_a_session() -> Request {
+    Request {
         service: Service::Ppp,
         session: String::from("80000001"),
         classes: vec![b"a class".to_vec()],
@@ -331,14 +331,18 @@ fn a_session_is_accounted_with_start_and_stop() {
                 },
             }),
         }))
-    };
+    }
+}
+
+#[test]
+fn a_session_is_accounted_with_start_and_stop() {
     let realm = Server {
         services: vec![Service::Ppp],
         realm: String::from("example.org"),
         source: Some(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1))),
         ..server(1, 1)
     };
-    let (mut client, mut out) = begun(vec![realm], told);
+    let (mut client, mut out) = begun(vec![realm], stop_of_a_session());
     let (asked, sent) = take(&mut out);
     assert!(matches!(&asked[1], Action::Send { to, .. } if to.port() == 1813));
     let packet = Packet::new_checked(&sent).expect("a request");
@@ -439,6 +443,16 @@ fn hidden(key: &[u8], salt: [u8; 2], authenticator: [u8; 16]) -> Vec<u8> {
     out
 }
 
+/// Passes an answer of the server to the client.
+fn heard(client: &mut Client<u8>, bytes: &[u8], out: &mut Vec<TestAction>) {
+    let event = Event::Received {
+        line: LineId(1),
+        from: from(1),
+        bytes,
+    };
+    client.handle(event, Instant::ZERO, out);
+}
+
 #[test]
 fn an_eap_login_with_challenge_yields_a_key() {
     let long = [7; 600];
@@ -453,14 +467,6 @@ fn an_eap_login_with_challenge_yields_a_key() {
     let packet = Packet::new_checked(&sent).expect("a request");
     assert_eq!(packet.whole(kind::EAP_MESSAGE), long);
     assert_eq!(packet.get(kind::STATE), None);
-    let heard = |client: &mut Client<u8>, bytes: &[u8], out: &mut Vec<TestAction>| {
-        let event = Event::Received {
-            line: LineId(1),
-            from: from(1),
-            bytes,
-        };
-        client.handle(event, Instant::ZERO, out);
-    };
     // Without authentication the answer is ignored.
     let challenge = |built: Builder, _| {
         built
