@@ -121,10 +121,7 @@ pub(crate) const AREAS: &[Area] = &[
             "/ip/tftp",
         ],
     ),
-    area(
-        "RADIUS and user manager",
-        &["/radius", "/tool/user-manager", "/user-manager"],
-    ),
+    area("user manager", &["/tool/user-manager", "/user-manager"]),
     area(
         "neighbour discovery proxies",
         &["/ipv6/nd/proxy", "/ipv6/nd/settings"],

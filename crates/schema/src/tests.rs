@@ -84,7 +84,7 @@ const FOR_READERS: &str = "\
     /interface/pppoe-client/monitor /interface/pppoe-client/scan /interface/pppoe-server/monitor \
     /interface/wireguard/peers/show-client-config /interface/wireguard/wg-export \
     /ip/dhcp-relay/monitor /ip/route/check \
-    /log/debug /log/error /log/info /log/warning /radius/monitor \
+    /log/debug /log/error /log/info /log/warning /radius/incoming/monitor /radius/monitor \
     /system/configuration/diff \
     /tool/calculate /tool/fetch /tool/flood-ping /tool/ip-scan /tool/ping /tool/ping-speed /tool/profile \
     /tool/sniffer/quick /tool/torch /tool/trace /tool/traceroute";
