@@ -229,7 +229,7 @@ pub(crate) mod wide {
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    pub(crate) fn read(block: &[u8; BLOCK]) -> __m128i {
+    fn read(block: &[u8; BLOCK]) -> __m128i {
         // SAFETY: the block is 16 bytes long, and needs no alignment.
         let block = unsafe { _mm_loadu_si128(block.as_ptr().cast()) };
         _mm_shuffle_epi8(block, backwards())
@@ -248,7 +248,7 @@ pub(crate) mod wide {
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    pub(crate) fn write(state: __m128i) -> [u8; BLOCK] {
+    fn write(state: __m128i) -> [u8; BLOCK] {
         number(state).to_be_bytes()
     }
 
@@ -261,7 +261,13 @@ pub(crate) mod wide {
 
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn number(register: __m128i) -> u128 {
+    pub(crate) fn register(number: u128) -> __m128i {
+        _mm_set_epi64x((number >> 64) as i64, number as i64)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(crate) fn number(register: __m128i) -> u128 {
         let low = _mm_cvtsi128_si64(register) as u64;
         let high = _mm_extract_epi64::<1>(register) as u64;
         u128::from(high) << 64 | u128::from(low)

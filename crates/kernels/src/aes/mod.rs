@@ -2,6 +2,12 @@
 //!
 //! A register holds two blocks where the mode permits it. Blocks in memory have the byte order of FIPS 197.
 
+#[cfg(target_arch = "x86_64")]
+mod cbc;
+
+#[cfg(target_arch = "x86_64")]
+pub use cbc::ChainForm;
+
 /// Round keys of AES for encryption and decryption.
 #[derive(Clone)]
 pub struct Aes {
@@ -87,6 +93,14 @@ impl Aes {
         )
     }
 
+    /// Prefetches the cache lines of the round keys for encryption.
+    #[inline(always)]
+    pub(crate) fn prefetch_encryption(&self) {
+        const PER_LINE: usize = 4;
+        let keys = self.encrypt.iter().step_by(PER_LINE);
+        keys.for_each(crate::prefetch);
+    }
+
     /// Erases the key.
     pub fn wipe(&mut self) {
         self.encrypt = [0; KEYS];
@@ -95,15 +109,26 @@ impl Aes {
     }
 }
 
-/// Encrypts packets in CBC mode in parallel; fastest if the longest come first.
+/// Encrypts packets in CBC mode in parallel by the fastest form; fastest if the longest come first.
 pub fn chain(chains: &mut [Chain<'_>]) {
     #[cfg(target_arch = "x86_64")]
-    if !chains.is_empty() {
-        // SAFETY: an `Aes` exists only if the processor has the features of the function.
-        unsafe { wide::chain(chains) }
+    {
+        let form = match ChainForm::V4.is_available() {
+            true => ChainForm::V4,
+            false => ChainForm::V3,
+        };
+        chain_by(form, chains);
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = chains;
+}
+
+/// Encrypts packets in CBC mode by a given form, which this machine has.
+#[cfg(target_arch = "x86_64")]
+pub fn chain_by(form: ChainForm, chains: &mut [Chain<'_>]) {
+    assert!(form.is_available() || chains.is_empty(), "{form:?}");
+    // SAFETY: the processor has the instructions of the form.
+    unsafe { cbc::chain(form, chains) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -531,17 +556,18 @@ mod tests {
 
     #[test]
     fn chains_of_any_lengths_side_by_side_are_chains_and_can_be_undone() {
-        let ciphers: Vec<Aes> = [16, 32, 24, 16]
-            .iter()
-            .filter_map(|len| Aes::new(&key(*len)))
-            .collect();
-        for count in 0..19_usize {
-            if ciphers.is_empty() {
-                println!("skipped: the processor has no VAES");
-                return;
-            }
-            let cipher = |at: usize| match count % 2 {
+        let keys = [key(16), key(32), key(24), vec![5; 16]];
+        let ciphers: Vec<Aes> = keys.iter().filter_map(|key| Aes::new(key)).collect();
+        if ciphers.is_empty() {
+            println!("skipped: the processor has no VAES");
+            return;
+        }
+        for (count, form) in { (0..40_usize).chain([64]) }
+            .flat_map(|count| ChainForm::available().map(move |form| (count, form)))
+        {
+            let cipher = |at: usize| match count % 3 {
                 0 => &ciphers[0],
+                1 => &ciphers[at % 2 * 3],
                 _ => &ciphers[at % 4],
             };
             let length = |at: usize| (at * 7 + count) % 40 * 16 + at % 2;
@@ -556,7 +582,7 @@ mod tests {
                 })
                 .collect();
 
-            chain(&mut chains);
+            chain_by(form, &mut chains);
 
             for (at, (chained, plain)) in chained.iter_mut().zip(&plain).enumerate() {
                 let mut head = [at as u8; 16];
@@ -566,7 +592,7 @@ mod tests {
                     *block = cipher(at).encrypt(*block);
                     head = *block;
                 }
-                assert_eq!(chained, &wanted, "{count} {at}");
+                assert_eq!(chained, &wanted, "{form:?} {count} {at}");
                 cipher(at).unchain(&[at as u8; 16], chained);
                 assert_eq!(chained, plain, "{count} {at}");
             }
