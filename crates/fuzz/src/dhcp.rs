@@ -110,6 +110,7 @@ fn asked(what: u8, data: &[u8]) -> Option<Request> {
         src_mac: Mac([2, 0, 0, 0, 0, client >> 3]),
         message,
         own: vec![OWN],
+        grant: None,
     })
 }
 

@@ -9,10 +9,12 @@
 
 mod instant;
 mod rng;
+mod small_map;
 
 pub use core::time::Duration;
 pub use instant::Instant;
 pub use rng::Rng;
+pub use small_map::{SmallMap, SmallSet};
 
 extern crate alloc;
 use alloc::vec::Vec;

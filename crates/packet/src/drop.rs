@@ -66,6 +66,10 @@ drops! {
     PppoeCookie = "pppoe-cookie",
     /// The sender exceeds the rate of PPPoE discovery packets of one link address.
     PppoeRate = "pppoe-rate",
+    /// A PPP session sends more control packets in one second than this router handles per session.
+    PppRate = "ppp-rate",
+    /// The packet made a client dial on demand. The packets of the next moments pass, once the session is open.
+    PppDemand = "ppp-dial-on-demand",
     /// The PPPoE service has its maximum number of sessions, or too many offers wait.
     PppoeFull = "pppoe-full",
     /// A PPPoE answer that no client of the interface expects.
@@ -325,6 +329,8 @@ drops! {
     DhcpNoAddress = "dhcp-no-address",
     /// The MAC address has as many leases as `client-mac-limit` permits.
     DhcpMacLimit = "dhcp-mac-limit",
+    /// A DHCP request needs the grant of a RADIUS server, and none answers.
+    DhcpNoGrant = "dhcp-no-grant",
     /// The inner packet of a tunnel is malformed or truncated.
     TunnelMalformed = "tunnel-malformed",
     /// The router has no source address for packets to the remote end of the tunnel.
@@ -390,6 +396,8 @@ drops! {
     IpsecExhausted = "ipsec-sequence-exhausted",
     /// A RADIUS request of this router was refused: too many requests are open.
     RadiusRequests = "radius-requests",
+    /// The report of an accounted session's end was dropped: no RADIUS server answers, and too many reports wait.
+    RadiusAccounting = "radius-accounting",
     /// A datagram for the RADIUS client has an invalid length, checksum or code.
     RadiusMalformed = "radius-malformed",
     /// The sender of a CoA or Disconnect request is no server of `/radius`.
@@ -400,6 +408,9 @@ drops! {
     RadiusStale = "radius-stale",
     /// The sender sends more frames to a service of this router than the control plane accepts per sender.
     ServiceSender = "service-sender-limit",
+    /// The senders of one interface together send more frames to a service of this router than the control plane
+    /// accepts per interface.
+    ServiceInterface = "service-interface-limit",
     /// Unknown senders send more than the control plane can process: the sender must prove its address, or
     /// try again.
     ServiceStranger = "service-stranger-limit",

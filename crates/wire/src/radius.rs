@@ -192,6 +192,12 @@ pub mod vendor {
     pub const ASCEND_DATA_RATE: u8 = 197;
     /// Ascend-Xmit-Rate
     pub const ASCEND_XMIT_RATE: u8 = 255;
+    /// Broadband Forum (RFC 4679).
+    pub const BROADBAND_FORUM: u32 = 3561;
+    /// Agent-Circuit-Id
+    pub const AGENT_CIRCUIT_ID: u8 = 1;
+    /// Agent-Remote-Id
+    pub const AGENT_REMOTE_ID: u8 = 2;
     /// Wi-Fi Alliance (WISPr).
     pub const WISPR: u32 = 14_122;
     /// WISPr-Bandwidth-Max-Up: bits per second from the user
