@@ -34,8 +34,9 @@ pub use config::{
     ModeConfig, Peer, PeerId, Policy, PolicyId, Profile, Proposal, ProposalCheck, Protocol,
     RemoteId, Scheme, Secret, Selector, Signer, Verifier,
 };
+pub use crypto::Entropy;
 pub use eap::EapServer;
-pub use engine::{Counters, Engine, Entropy};
+pub use engine::{Counters, Engine};
 pub use event::{
     Action, Child, ChildId, EapReply, Event, Lease, Level as LogLevel, Log, Phase2, Row, Sa, SaId,
     Settings, Side, State, Timer, Traffic, Why,

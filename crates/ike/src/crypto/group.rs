@@ -3,9 +3,9 @@
 use curve25519_dalek::montgomery::MontgomeryPoint;
 use p256::elliptic_curve::sec1::ToSec1Point as _;
 
+use super::Entropy;
 use super::modp::Modp;
 use crate::config::Secret;
-use crate::engine::Entropy;
 use crate::suite::Group;
 
 /// Local key pair of one key exchange.

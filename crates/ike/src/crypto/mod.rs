@@ -16,6 +16,9 @@ pub(crate) use group::Agreement;
 use crate::config::Secret;
 use crate::suite::Hash;
 
+/// Fills a buffer with cryptographically secure random bytes: keys, nonces, SPIs, cookies.
+pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
+
 /// Returns the hash of the concatenated parts.
 pub(crate) fn digest(hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
     fn of<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {
@@ -79,8 +82,8 @@ pub(crate) fn equal(one: &[u8], two: &[u8]) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::Entropy;
     use super::*;
-    use crate::engine::Entropy;
 
     pub(crate) fn entropy(seed: u64) -> Entropy {
         let mut rng = machine::Rng::seeded(seed);

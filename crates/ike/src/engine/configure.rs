@@ -7,7 +7,6 @@ use machine::Instant;
 
 use super::Engine;
 use super::core::Key;
-use super::sa::Sa;
 use crate::config::{Exchange, Peer, PeerId, Policy, PolicyId};
 use crate::event::{Action, Level, SaId, State, Why};
 
@@ -32,9 +31,10 @@ impl Engine {
                 })
         {
             let peer = Arc::new((**peer).clone());
-            for sa in self.sas.values_mut().map(Sa::common_mut) {
-                if sa.peer_id == id {
-                    sa.peer = Arc::clone(&peer);
+            for sa in self.sas_of(id) {
+                if let Some(mut sa) = self.sas.take(sa) {
+                    sa.common_mut().peer = Arc::clone(&peer);
+                    self.sas.put(sa);
                 }
             }
             self.core.peers.insert(id, peer);
@@ -56,8 +56,8 @@ impl Engine {
     }
 
     fn sas_of(&self, peer: PeerId) -> Vec<SaId> {
-        let of_peer = { self.sas.values().map(Sa::common) }.filter(|one| one.peer_id == peer);
-        of_peer.map(|one| one.id).collect()
+        let sas = self.sas.of_peer(peer);
+        sas.map(|sa| sa.common().id).collect()
     }
 
     /// Applies a new local address towards a peer. IKE SAs move (RFC 4555), or are deleted and initiated again.
@@ -110,11 +110,7 @@ impl Engine {
         }
         let from = before.map(|before| before.ends.0);
         if moved.as_ref() != policy.as_deref() {
-            let pairs = self
-                .core
-                .children
-                .values()
-                .filter(|kept| kept.child.policy == id);
+            let pairs = self.core.children.of_policy(id);
             let pairs: Vec<_> = pairs.map(|kept| kept.child.id).collect();
             for pair in pairs {
                 self.remove(pair, Why::Reconfigured, now, out);

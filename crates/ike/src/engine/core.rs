@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use machine::{Duration, Instant};
 
-use super::{Counters, Entropy};
+use super::Counters;
+use super::pair_table::PairTable;
 use crate::config::{Auth, Exchange, Peer, PeerId, Policy, PolicyId};
-use crate::event::{
-    Action, Child, ChildId, Level, Log, Phase2, SaId, Settings, Side, State, Traffic, Why,
-};
+use crate::crypto::Entropy;
+use crate::event::{Action, ChildId, Level, Log, SaId, Settings, Side, State, Traffic, Why};
 use crate::suite::{Cipher, Group, Hash};
 
 /// Owner of an agenda entry.
@@ -22,6 +22,8 @@ pub(crate) enum Key {
     Child(ChildId),
     /// Next attempt to reach a peer.
     Peer(PeerId),
+    /// End of an IKE SA that the peer should have deleted in favour of another.
+    Rival(SaId),
 }
 
 /// Timer queue: one deadline per key, ordered by time.
@@ -49,31 +51,6 @@ impl Agenda {
     }
 }
 
-/// A pair of SAs with its timers.
-#[derive(Debug)]
-pub(crate) struct ChildState {
-    /// The pair.
-    pub(crate) child: Child,
-    /// Time to rekey; `None` while rekeying, or if the peer rekeys.
-    pub(crate) soft_at: Option<Instant>,
-    /// Time to remove.
-    pub(crate) hard_at: Instant,
-    /// Time to use the outbound SA even if nothing arrived under the inbound one.
-    pub(crate) active_at: Option<Instant>,
-    /// True if another pair replaces it.
-    pub(crate) replaced: bool,
-    /// True if the pair came from an IKE SA that gave way to its present one (IKEv1).
-    pub(crate) inherited: bool,
-}
-
-impl ChildState {
-    fn due(&self) -> Instant {
-        let soft = self.soft_at.unwrap_or(self.hard_at);
-        let active = self.active_at.unwrap_or(self.hard_at);
-        self.hard_at.min(soft).min(active)
-    }
-}
-
 /// Request of an IKE SA to the engine, for work that concerns other SAs.
 pub(crate) enum Order {
     /// Initiate a new IKE SA in place of this one (IKEv1).
@@ -84,6 +61,8 @@ pub(crate) enum Order {
     Active(ChildId),
     /// INITIAL_CONTACT: close older SAs with the same peer.
     OnlyOne(SaId),
+    /// The peer deleted, by this IKE SA, a pair with this outbound SPI that belongs to another one (IKEv1).
+    Deleted(SaId, u32),
     /// Negotiation of this policy's SAs failed.
     Failed(PolicyId, Why),
     /// Add an IKE SA that resulted from rekeying (IKEv2).
@@ -97,12 +76,13 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) counters: Counters,
     pub(crate) entropy: Entropy,
-    pub(crate) children: BTreeMap<ChildId, ChildState>,
+    pub(crate) children: PairTable,
     pub(crate) agenda: Agenda,
     pub(crate) orders: VecDeque<Order>,
     /// Time of the last log entry that an unauthenticated sender caused.
     stranger_at: Option<Instant>,
-    spis: BTreeSet<u32>,
+    /// Inbound SPIs of the pairs.
+    pub(super) spis: BTreeSet<u32>,
     next: u64,
 }
 
@@ -163,8 +143,6 @@ pub(crate) struct Common {
 
 /// Maximum number of policies that wait for an IKE SA.
 const MAX_WAITING_POLICIES: usize = 1024;
-/// Time that a replaced pair stays if nobody deletes it.
-const REPLACED_LIFETIME: Duration = Duration::from_secs(60);
 /// Maximum time to wait for the response to a liveness check.
 pub(crate) const LIVENESS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Minimum interval between log entries that unauthenticated senders cause.
@@ -314,14 +292,11 @@ impl Common {
         if !natt {
             return;
         }
-        let own = cx
-            .core
-            .children
-            .values_mut()
-            .filter(|kept| kept.child.sa == self.id);
-        for kept in own.filter(|kept| kept.child.natt) {
-            (kept.child.local, kept.child.remote) = (local, remote);
-            let child = kept.child.id;
+        let own = cx.core.children.of_sa(self.id);
+        let own = own.filter(|kept| kept.child.natt);
+        let own: Vec<_> = own.map(|kept| kept.child.id).collect();
+        for child in own {
+            cx.core.children.set_path(child, local, remote, natt);
             cx.out.push(Action::Moved {
                 child,
                 local,
@@ -382,7 +357,7 @@ impl Core {
             settings: Settings::default(),
             counters: Counters::new(),
             entropy,
-            children: BTreeMap::new(),
+            children: PairTable::default(),
             agenda: Agenda::default(),
             orders: VecDeque::new(),
             stranger_at: None,
@@ -472,41 +447,6 @@ impl Core {
         found.sort_by_key(|(_, policy)| policy.place);
         found
     }
-
-    /// Counts the pairs of a policy that are not replaced.
-    pub(crate) fn pairs_of(&self, policy: PolicyId) -> usize {
-        let pairs = self
-            .children
-            .values()
-            .filter(|kept| kept.child.policy == policy);
-        pairs.filter(|kept| !kept.replaced).count()
-    }
-
-    /// Returns the pairs of an IKE SA.
-    pub(crate) fn pairs_with(&self, sa: SaId) -> Vec<ChildId> {
-        let pairs = self.children.values().filter(|kept| kept.child.sa == sa);
-        pairs.map(|kept| kept.child.id).collect()
-    }
-
-    /// Returns the pair of an IKE SA with this outbound SPI.
-    pub(crate) fn pair_out(&self, sa: SaId, spi: u32) -> Option<ChildId> {
-        let mut pairs = self.children.values().filter(|kept| kept.child.sa == sa);
-        let found = pairs.find(|kept| kept.child.outbound.spi == spi)?;
-        Some(found.child.id)
-    }
-
-    /// Returns `ph2-state` and `ph2-count`, as far as pairs determine them.
-    pub(crate) fn phase2(&self, policy: PolicyId) -> (Phase2, usize) {
-        match self.pairs_of(policy) {
-            0 => (Phase2::NoPhase2, 0),
-            count => (Phase2::Established, count),
-        }
-    }
-
-    pub(crate) fn reschedule(&mut self, id: ChildId) {
-        let at = self.children.get(&id).map(ChildState::due);
-        self.agenda.set(Key::Child(id), at);
-    }
 }
 
 impl Context<'_> {
@@ -523,75 +463,6 @@ impl Context<'_> {
     /// Emits a log entry.
     pub(crate) fn log(&mut self, level: Level, text: String) {
         self.out.push(Action::Log(Log { level, text }));
-    }
-
-    /// Installs a pair of SAs. `soft` is the time until this side rekeys it, or `None` if the peer does.
-    pub(crate) fn install(&mut self, child: Child, soft: Option<Duration>) {
-        let id = child.id;
-        self.core.spis.insert(child.inbound.spi);
-        if child.active {
-            self.core.orders.push_back(Order::Active(id));
-        }
-        let replaces = child.replaces;
-        let kept = ChildState {
-            soft_at: soft.map(|soft| child.born + soft),
-            hard_at: child.born + child.hard,
-            active_at: None,
-            replaced: false,
-            inherited: false,
-            child: child.clone(),
-        };
-        self.core.children.insert(id, kept);
-        self.core.reschedule(id);
-        self.out.push(Action::Install(Box::new(child)));
-        if let Some(old) = replaces.and_then(|old| self.core.children.get_mut(&old)) {
-            old.replaced = true;
-            old.hard_at = old.hard_at.min(self.now + REPLACED_LIFETIME);
-            old.soft_at = None;
-            let old = old.child.id;
-            self.core.reschedule(old);
-        }
-    }
-
-    /// Switches outbound traffic to this pair.
-    pub(crate) fn activate(&mut self, id: ChildId) {
-        let Some(kept) = self.core.children.get_mut(&id) else {
-            return;
-        };
-        kept.active_at = None;
-        if !kept.child.active {
-            kept.child.active = true;
-            self.core.orders.push_back(Order::Active(id));
-            self.out.push(Action::Activate(id));
-        }
-        self.core.reschedule(id);
-    }
-
-    /// Switches outbound traffic to this pair after a delay, or at the first packet that arrives under it.
-    pub(crate) fn activate_later(&mut self, id: ChildId, after: Duration) {
-        if let Some(kept) = self.core.children.get_mut(&id) {
-            kept.active_at = (!kept.child.active).then(|| self.now + after);
-        }
-        self.core.reschedule(id);
-    }
-
-    /// Removes a pair and activates its replacement.
-    pub(crate) fn remove(&mut self, id: ChildId, why: Why) -> Option<Child> {
-        let heirs = self.core.children.values();
-        let heirs = heirs.filter(|kept| kept.child.replaces == Some(id));
-        let newest = heirs.map(|kept| (kept.child.active, kept.child.id)).max();
-        if let Some((false, heir)) = newest {
-            self.activate(heir);
-        }
-        let kept = self.core.children.remove(&id)?;
-        self.core.spis.remove(&kept.child.inbound.spi);
-        self.core.agenda.set(Key::Child(id), None);
-        self.out.push(Action::Remove {
-            child: id,
-            spis: (kept.child.inbound.spi, kept.child.outbound.spi),
-            why,
-        });
-        Some(kept.child)
     }
 }
 

@@ -5,8 +5,11 @@ mod admit;
 mod configure;
 pub(crate) mod core;
 mod orders;
+mod pair_table;
+mod pairs;
 mod rivals;
 mod sa;
+mod sa_table;
 
 use ::core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
@@ -16,14 +19,13 @@ use machine::{Duration, Instant, Machine};
 
 use self::core::{Context, Core, Datagram, Key, Path};
 use self::sa::Sa;
+use self::sa_table::SaTable;
 use crate::config::{Exchange, Mode, Peer, PeerId, Policy, PolicyId};
+use crate::crypto::Entropy;
 use crate::event::{Action, ChildId, Event, Level, Phase2, Row, SaId, Side, State, Timer, Why};
 use crate::gate::Gate;
 use crate::message::{Header, Version};
 use crate::{v1, v2};
-
-/// Fills a buffer with cryptographically secure random bytes: keys, nonces, SPIs, cookies.
-pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 
 /// Counters of rejected messages by reason.
 pub type Counters = BTreeMap<&'static str, u64>;
@@ -36,14 +38,17 @@ const REKEY_RETRY: Duration = Duration::from_secs(7);
 /// All IKE SAs of the router.
 pub struct Engine {
     core: Core,
-    sas: BTreeMap<SaId, Sa>,
+    sas: SaTable<Sa>,
     /// Index by local SPI.
     by_spi: BTreeMap<u64, SaId>,
-    /// Half-open responder SAs by source and initiator SPI of the first message.
+    /// Responder SAs by source and initiator SPI of the first message, and the reverse.
     by_first: BTreeMap<(SocketAddr, u64), SaId>,
+    first_of: BTreeMap<SaId, (SocketAddr, u64)>,
     /// Half-open responder SAs with the peer's address, and their number per address.
     half_open: BTreeMap<SaId, IpAddr>,
     half_open_of: BTreeMap<IpAddr, usize>,
+    /// IKE SAs that lost against others, which their initiators should delete.
+    rivals: BTreeMap<SaId, SaId>,
     gate: Arc<Gate>,
 }
 
@@ -55,10 +60,12 @@ impl Engine {
         Self {
             gate: Arc::new(Gate::new(secret)),
             core: Core::new(entropy),
-            sas: BTreeMap::new(),
+            sas: SaTable::default(),
             by_spi: BTreeMap::new(),
             by_first: BTreeMap::new(),
+            first_of: BTreeMap::new(),
             half_open: BTreeMap::new(),
+            rivals: BTreeMap::new(),
             half_open_of: BTreeMap::new(),
         }
     }
@@ -75,7 +82,7 @@ impl Engine {
 
     /// Returns the row of one IKE SA, or `None` for an unknown id.
     pub fn peer(&self, id: SaId) -> Option<Row> {
-        self.sas.get(&id).map(|sa| self.row(sa))
+        self.sas.get(id).map(|sa| self.row(sa))
     }
 
     fn row(&self, sa: &Sa) -> Row {
@@ -91,7 +98,7 @@ impl Engine {
             side: common.side,
             established: common.established,
             last_seen: common.last_seen,
-            children: self.core.pairs_with(common.id).len(),
+            children: self.core.children.of_sa(common.id).count(),
             natt: common.translated.0 || common.translated.1,
             leased: common.leased,
             spis: common.spis,
@@ -107,11 +114,14 @@ impl Engine {
         if count > 0 {
             return (state, count);
         }
-        if self.sas.values().any(|sa| sa.is_busy_with(policy)) {
+        // Only SAs with the policy's peer negotiate for it; no policy that has no peer waits for an SA.
+        let peer = { self.core.policies.get(&policy) }.and_then(|policy| policy.peer);
+        let sas = || peer.into_iter().flat_map(|peer| self.sas.of_peer(peer));
+        if sas().any(|sa| sa.is_busy_with(policy)) {
             return (Phase2::Message1Sent, 0);
         }
         let waits = |sa: &Sa| sa.common().wanted.iter().any(|(id, _)| *id == policy);
-        if self.sas.values().any(waits) {
+        if sas().any(waits) {
             return (Phase2::Starting, 0);
         }
         (Phase2::NoPhase2, 0)
@@ -138,7 +148,7 @@ impl Engine {
         out: &mut Vec<Action>,
         act: impl FnOnce(&mut Sa, &mut Context<'_>) -> Result<(), Why>,
     ) {
-        let Some(mut sa) = self.sas.remove(&id) else {
+        let Some(mut sa) = self.sas.take(id) else {
             return;
         };
         let done = act(&mut sa, &mut self.context(now, out));
@@ -160,12 +170,14 @@ impl Engine {
             let address = common.remote.ip();
             if self.half_open.insert(id, address).is_none() {
                 *self.half_open_of.entry(address).or_default() += 1;
-                self.by_first.insert((common.remote, common.spis.0), id);
+                let first = (common.remote, common.spis.0);
+                self.by_first.insert(first, id);
+                self.first_of.insert(id, first);
             }
         } else {
             self.no_longer_half_open(id);
         }
-        self.sas.insert(id, sa);
+        self.sas.put(sa);
     }
 
     fn no_longer_half_open(&mut self, id: SaId) {
@@ -182,7 +194,7 @@ impl Engine {
 
     /// Closes an SA. Its pairs are removed, or move to another IKEv1 SA with the peer.
     fn close(&mut self, id: SaId, why: Why, now: Instant, out: &mut Vec<Action>) {
-        let Some(mut sa) = self.sas.remove(&id) else {
+        let Some(mut sa) = self.sas.take(id) else {
             return;
         };
         let mut cx = self.context(now, out);
@@ -192,23 +204,9 @@ impl Engine {
         ) {
             sa.say_goodbye(&mut cx);
         }
+        self.end_pairs(&sa, why, now, out);
         let common = sa.common();
-        let heir = match (&sa, why) {
-            (Sa::One(_), Why::Expired | Why::Replaced | Why::Deleted) => {
-                self.other_of(common.peer_id, common.remote.ip())
-            }
-            _ => None,
-        };
         let mut cx = self.context(now, out);
-        for child in cx.core.pairs_with(id) {
-            match heir {
-                Some(heir) => cx.core.move_pair(child, heir),
-                None => drop(cx.remove(child, why)),
-            }
-        }
-        if let Some(heir) = heir {
-            cx.end_twins_of(heir, true);
-        }
         for policy in sa.unfinished() {
             cx.out.push(Action::Failed(policy, why));
         }
@@ -218,7 +216,6 @@ impl Engine {
             Sa::One(_) => Version::One,
             Sa::Two(_) => Version::Two,
         };
-        let first = (common.remote, common.spis.0);
         let level = match why {
             Why::Expired | Why::Replaced | Why::Killed | Why::Reconfigured | Why::Deleted => {
                 Level::Info
@@ -235,36 +232,58 @@ impl Engine {
         cx.log(level, format!("{what}: {label}: {}", why.name()));
         cx.out.push(Action::Closed(id, why));
         self.core.agenda.set(Key::Sa(id), None);
+        self.core.agenda.set(Key::Rival(id), None);
+        self.rivals.remove(&id);
         if self.by_spi.get(&spi) == Some(&id) {
             self.by_spi.remove(&spi);
             self.gate.remove(spi);
         }
-        if self.by_first.get(&first) == Some(&id) {
+        if let Some(first) = self.first_of.remove(&id)
+            && self.by_first.get(&first) == Some(&id)
+        {
             self.by_first.remove(&first);
         }
-        self.by_first.retain(|_, of| *of != id);
         self.no_longer_half_open(id);
+        self.sas.forget(id);
         self.try_later(peer, now + RETRY);
     }
 
-    /// Returns another established SA with the peer.
-    fn other_of(&self, peer: PeerId, remote: IpAddr) -> Option<SaId> {
-        let mut sas = self.sas.values().rev().map(Sa::common);
-        let found = sas.find(|common| {
-            common.peer_id == peer
-                && common.remote.ip() == remote
-                && common.state == State::Established
-        });
-        found.map(|common| common.id)
+    /// Removes the pairs of an IKE SA that ends, or moves them to another IKEv1 SA with the peer.
+    fn end_pairs(&mut self, sa: &Sa, why: Why, now: Instant, out: &mut Vec<Action>) {
+        let heir = match (sa, why) {
+            (Sa::One(_), Why::Expired | Why::Replaced | Why::Deleted) => self.heir_of(sa.common()),
+            _ => None,
+        };
+        if let Some(heir) = heir {
+            self.revive(heir);
+        }
+        let mut cx = self.context(now, out);
+        let (unconfirmed, mut dropped) = (sa.unconfirmed(), Vec::new());
+        for child in cx.core.pairs_with(sa.common().id) {
+            match heir {
+                Some(heir) if !unconfirmed.contains(&child) => {
+                    cx.core.children.move_to(child, heir)
+                }
+                _ => dropped.extend(cx.remove(child, why)),
+            }
+        }
+        if let Some(heir) = heir {
+            cx.end_twins_of(heir, true);
+            // The third message of a quick mode may be under way: the peer then has the pair.
+            self.with(heir, now, out, |sa, cx| {
+                dropped.iter().for_each(|child| sa.delete_child(child, cx));
+                Ok(())
+            });
+        }
     }
 
     /// Returns the IKE SA for new pairs with a peer: an established SA, or else an SA that this side initiated.
     /// Half-open SAs that the peer initiated do not count: anybody can send a first message.
     fn best_of(&self, peer: PeerId) -> Option<SaId> {
-        let sas = self.sas.values().map(Sa::common);
+        let sas = self.sas.of_peer(peer).map(Sa::common);
         let usable = sas.filter(|common| {
             let begun_here = common.side == Side::Initiator || !common.is_half_open();
-            common.peer_id == peer && common.state <= State::Established && begun_here
+            common.state <= State::Established && begun_here
         });
         usable
             .max_by_key(|common| (common.state, common.id))
@@ -442,7 +461,7 @@ impl Engine {
         }
         let fits = |spi: u64| {
             let id = self.by_spi.get(&spi)?;
-            let common = self.sas.get(id)?.common();
+            let common = self.sas.get(*id)?.common();
             let own = match common.side {
                 Side::Initiator => header.initiator,
                 Side::Responder => header.responder,
@@ -452,7 +471,7 @@ impl Engine {
                 Side::Responder => (common.spis.0, header.initiator),
             };
             let version =
-                matches!(self.sas.get(id)?, Sa::One(_)) == (header.version == Version::One);
+                matches!(self.sas.get(*id)?, Sa::One(_)) == (header.version == Version::One);
             let fits = own == spi && (theirs.0 == theirs.1 || theirs.0 == 0) && version;
             fits.then_some(*id)
         };
@@ -461,13 +480,19 @@ impl Engine {
 
     /// Removes a pair and notifies the peer.
     fn remove(&mut self, id: ChildId, why: Why, now: Instant, out: &mut Vec<Action>) {
-        let Some(child) = self.context(now, out).remove(id, why) else {
+        let Some(kept) = self.core.children.get(&id) else {
             return;
         };
-        self.with(child.sa, now, out, |sa, cx| {
-            sa.delete_child(&child, cx);
-            Ok(())
-        });
+        let (child, is_known) = (kept.child.clone(), kept.ends);
+        if why != Why::Replaced || is_known || !self.context(now, out).fade(id) {
+            self.context(now, out).remove(id, why);
+        }
+        if !is_known {
+            self.with(child.sa, now, out, |sa, cx| {
+                sa.delete_child(&child, cx);
+                Ok(())
+            });
+        }
         self.try_later(child.peer, now + RETRY);
     }
 
@@ -558,7 +583,7 @@ impl Machine for Engine {
             Event::Kill(sa) => self.close(sa, Why::Killed, now, out),
             Event::Remove(child) => self.remove(child, Why::Killed, now, out),
             Event::Flush => {
-                let all: Vec<_> = self.core.children.keys().copied().collect();
+                let all: Vec<_> = self.core.children.ids().collect();
                 all.into_iter()
                     .for_each(|child| self.remove(child, Why::Killed, now, out));
             }
@@ -578,15 +603,16 @@ impl Machine for Engine {
                     // A tick normally moves the deadline on; an SA whose deadline stays in the past waits 100
                     // ms.
                     self.with(id, now, out, Sa::tick);
-                    if self.sas.get(&id).is_some_and(|sa| sa.deadline() <= now) {
+                    if self.sas.get(id).is_some_and(|sa| sa.deadline() <= now) {
                         let later = now + Duration::from_millis(100);
                         self.core.agenda.set(key, Some(later));
-                    } else if !self.sas.contains_key(&id) {
+                    } else if !self.sas.contains(id) {
                         self.core.agenda.set(key, None);
                     }
                 }
                 Key::Child(id) => self.tick_child(id, now, out),
                 Key::Peer(id) => self.bring_up(id, now, out),
+                Key::Rival(id) => self.end_loser(id, now, out),
             }
             self.carry_out(now, out);
         }
@@ -595,7 +621,7 @@ impl Machine for Engine {
     fn deadline(&self) -> Option<(Instant, Timer)> {
         let (at, key) = self.core.agenda.first()?;
         let timer = match key {
-            Key::Sa(_) => Timer::Sa,
+            Key::Sa(_) | Key::Rival(_) => Timer::Sa,
             Key::Child(_) => Timer::Child,
             Key::Peer(_) => Timer::Peer,
         };

@@ -1,25 +1,17 @@
 //! Work that concerns several IKE SAs: replacement of SAs, INITIAL_CONTACT, traffic under a pair, unknown SPIs.
 
 use core::net::IpAddr;
+use std::collections::BTreeSet;
 
 use machine::{Duration, Instant};
 
-use super::core::{Common, Core, Order};
+use super::core::{Common, Order};
 use super::sa::Sa;
 use super::{Engine, RETRY};
 use crate::event::{Action, ChildId, SaId, Side, State, Why};
 
 /// Time that a replaced IKEv1 SA stays: as initiator, and as responder.
 const REPLACED_LIFETIME: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
-
-impl Core {
-    /// Moves a pair to another IKE SA.
-    pub(crate) fn move_pair(&mut self, id: ChildId, to: SaId) {
-        if let Some(kept) = self.children.get_mut(&id) {
-            (kept.child.sa, kept.inherited) = (to, true);
-        }
-    }
-}
 
 impl Engine {
     /// Carries out the queued orders of the SAs.
@@ -33,11 +25,12 @@ impl Engine {
                 }
                 Order::Active(id) => {
                     let sa = { self.core.children.get(&id) }.map(|kept| kept.child.sa);
-                    let sa = sa.and_then(|sa| self.sas.get(&sa));
+                    let sa = sa.and_then(|sa| self.sas.get(sa));
                     let implied = matches!(sa, Some(Sa::One(_)));
                     self.context(now, out).end_twin(id, implied);
                 }
                 Order::OnlyOne(id) => self.only_one(id, now, out),
+                Order::Deleted(by, spi) => self.deleted(by, spi, now, out),
                 Order::Failed(policy, why) => {
                     out.push(Action::Failed(policy, why));
                     let peer = self
@@ -57,19 +50,56 @@ impl Engine {
         }
     }
 
+    /// Returns the IKEv1 SA to which the pairs of `gone` move: the newest established SA with the same peer, or else
+    /// the newest replaced SA; `None` if the peer has no other SA.
+    pub(super) fn heir_of(&self, gone: &Common) -> Option<SaId> {
+        let sas = self.sas.with_remote(gone.remote.ip());
+        let sas = sas.filter(|sa| matches!(sa, Sa::One(_)));
+        let fit = sas.map(Sa::common).filter(|common| {
+            matches!(common.state, State::Established | State::Expired)
+                && is_same_peer(common, gone)
+        });
+        let best = fit.max_by_key(|common| (common.state == State::Established, common.id));
+        best.map(|common| common.id)
+    }
+
+    /// Takes an IKEv1 SA back into use if it was replaced.
+    pub(super) fn revive(&mut self, id: SaId) {
+        let is_replaced = |sa: &Sa| sa.common().state == State::Expired;
+        if self.sas.get(id).is_some_and(is_replaced)
+            && let Some(Sa::One(mut sa)) = self.sas.take(id)
+        {
+            sa.revive();
+            self.put(Sa::One(sa));
+        }
+    }
+
+    /// Removes a pair that the peer deleted by another IKE SA than the pair's.
+    fn deleted(&mut self, by: SaId, spi: u32, now: Instant, out: &mut Vec<Action>) {
+        let Some(common) = self.sas.get(by).map(Sa::common) else {
+            return;
+        };
+        let sas = self.sas.with_remote(common.remote.ip()).map(Sa::common);
+        let mut sas = sas.filter(|of| is_same_peer(of, common));
+        let found = sas.find_map(|of| self.core.pair_out(of.id, spi));
+        drop(sas);
+        if let Some(child) = found {
+            self.context(now, out).remove(child, Why::Deleted);
+        }
+    }
+
     /// Initiates an IKE SA in place of another, between the same endpoints.
     fn renew(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
-        let Some(common) = self.sas.get(&id).map(Sa::common) else {
+        let Some(common) = self.sas.get(id).map(Sa::common) else {
             return;
         };
         let (peer, mut path) = (common.peer_id, common.path());
         let needed = !self.core.pairs_with(id).is_empty() || !common.peer.passive;
-        let newer = self.sas.values().map(Sa::common).any(|other| {
-            other.peer_id == peer
-                && other.remote.ip() == path.remote.ip()
-                && other.id > id
-                && other.state <= State::Established
+        let mut others = self.sas.with_remote(path.remote.ip()).map(Sa::common);
+        let newer = others.any(|other| {
+            other.peer_id == peer && other.id > id && other.state <= State::Established
         });
+        drop(others);
         if !needed || newer {
             return;
         }
@@ -81,32 +111,27 @@ impl Engine {
 
     /// Moves the pairs of older IKEv1 SAs with the peer to a newly established one.
     fn established(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
-        let Some(Sa::One(new)) = self.sas.get(&id) else {
+        let Some(Sa::One(new)) = self.sas.get(id) else {
             return;
         };
-        let (peer, remote, side) = (new.common.peer_id, new.common.remote, new.common.side);
-        let (who, user) = (new.common.remote_id.clone(), new.common.identity);
-        let (born, natt) = (new.common.born, new.common.natt);
+        let new = &new.common;
+        let (peer, side, born) = (new.peer_id, new.side, new.born);
         let is_older = |common: &Common| {
-            // Peers behind one NAT may all send the same identity: compare the port as well.
-            let there = common.remote.ip() == remote.ip() && (!natt || common.remote == remote);
-            let named = common.peer_id == peer && common.remote_id == who;
-            let same = there && named && common.identity == user;
             // Both sides may initiate at once: an SA established meanwhile is not older.
             let old = common.established.is_some_and(|at| at < born);
-            same && common.id != id && common.state == State::Established && old
+            old && is_same_peer(common, new) && common.state == State::Established
         };
         let older = self
             .sas
-            .values()
+            .with_remote(new.remote.ip())
             .map(Sa::common)
             .filter(|common| is_older(common));
         let older: Vec<_> = older.map(|common| common.id).collect();
         for old in older {
             for child in self.core.pairs_with(old) {
-                self.core.move_pair(child, id);
+                self.core.children.move_to(child, id);
             }
-            if let Some(Sa::One(mut sa)) = self.sas.remove(&old) {
+            if let Some(Sa::One(mut sa)) = self.sas.take(old) {
                 let after = if side == Side::Initiator {
                     REPLACED_LIFETIME.0
                 } else {
@@ -117,7 +142,7 @@ impl Engine {
                 self.put(Sa::One(sa));
             }
         }
-        if let Some(Sa::One(new)) = self.sas.get(&id)
+        if let Some(Sa::One(new)) = self.sas.get(id)
             && let Some(lease) = &new.lease
         {
             out.push(Action::Leased {
@@ -130,40 +155,34 @@ impl Engine {
 
     /// Moves the mode-config address from an IKEv1 SA to its successor.
     fn pass_lease(&mut self, old: &mut Common, to: SaId, out: &mut Vec<Action>) {
-        let Some(Sa::One(new)) = self.sas.get_mut(&to) else {
+        let Some(mut sa) = self.sas.take(to) else {
             return;
         };
-        let new = &mut new.common;
-        let is_given = new.side == Side::Responder && new.leased.is_none();
-        let is_asked = new.side == Side::Initiator && new.leased.is_some();
-        if old.leased.is_none() || !(is_given || is_asked) {
-            return;
+        if let Sa::One(new) = &mut sa {
+            pass_lease(old, &mut new.common, out);
         }
-        let leased = old.leased.take();
-        new.leased = new.leased.or(leased);
-        out.push(Action::Renewed {
-            before: old.id,
-            after: to,
-        });
+        self.sas.put(sa);
     }
 
     /// INITIAL_CONTACT: closes SAs with the peer that are older than this one.
     fn only_one(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
-        let Some(common) = self.sas.get(&id).map(Sa::common) else {
+        let Some(common) = self.sas.get(id).map(Sa::common) else {
             return;
         };
-        let others = self.sas.values().map(Sa::common).filter(|other| {
+        // XAuth users may share one identity.
+        let unique = { common.remote_id.as_ref() }.filter(|_| !common.logs_in());
+        let named = unique.map(|identity| self.sas.with_identity(identity));
+        let there = self.sas.with_remote(common.remote.ip());
+        let candidates = there.chain(named.into_iter().flatten()).map(Sa::common);
+        let others = candidates.filter(|other| {
             let same = other.peer_id == common.peer_id
                 && other.remote_id == common.remote_id
                 && other.identity == common.identity;
-            // XAuth users may share one identity.
-            let unique = common.remote_id.is_some() && !common.logs_in();
-            let there = other.remote.ip() == common.remote.ip() || unique;
             // SAs established during this negotiation are not older: both sides may initiate at once.
             let before = other.established.is_some_and(|at| at < common.born);
-            same && there && before && other.id != id
+            same && before && other.id != id
         });
-        let others: Vec<_> = others.map(|other| other.id).collect();
+        let others: BTreeSet<_> = others.map(|other| other.id).collect();
         for other in others {
             self.close(other, Why::InitialContact, now, out);
         }
@@ -189,16 +208,40 @@ impl Engine {
         now: Instant,
         out: &mut Vec<Action>,
     ) {
-        let mut sas = self.sas.values().map(Sa::common);
-        let Some(sa) =
-            sas.find(|common| common.remote.ip() == remote && common.state == State::Established)
-        else {
+        let mut sas = self.sas.with_remote(remote).map(Sa::common);
+        let found = sas.find(|common| common.state == State::Established);
+        let id = found.map(|common| common.id);
+        drop(sas);
+        let Some(id) = id else {
             return self.core.count("unknown-child-spi");
         };
-        let id = sa.id;
         self.with(id, now, out, |sa, cx| {
             sa.forget(spi, cx);
             Ok(())
         });
     }
+}
+
+/// Moves the mode-config address from an IKEv1 SA to its successor.
+fn pass_lease(old: &mut Common, new: &mut Common, out: &mut Vec<Action>) {
+    let is_given = new.side == Side::Responder && new.leased.is_none();
+    let is_asked = new.side == Side::Initiator && new.leased.is_some();
+    if old.leased.is_none() || !(is_given || is_asked) {
+        return;
+    }
+    let leased = old.leased.take();
+    new.leased = new.leased.or(leased);
+    out.push(Action::Renewed {
+        before: old.id,
+        after: new.id,
+    });
+}
+
+/// Returns true for two IKE SAs with one peer and user. Peers behind one NAT may all send the same identity: they
+/// differ in their ports.
+fn is_same_peer(one: &Common, other: &Common) -> bool {
+    let natt = one.natt || other.natt;
+    let there = one.remote.ip() == other.remote.ip() && (!natt || one.remote == other.remote);
+    let named = one.peer_id == other.peer_id && one.remote_id == other.remote_id;
+    there && named && one.identity == other.identity && one.id != other.id
 }

@@ -2,36 +2,39 @@
 //! one.
 //!
 //! RFC 7296, 2.8.1 covers simultaneous rekeying. For initial exchanges it has no rule: here the lower SPI
-//! loses, and one side alone deletes the loser, after a delay in which the other side installs the winner.
+//! loses, and its initiator deletes the loser, after a delay in which the other side installs the winner. The
+//! initiator cannot recognise the rival if its own SA was established before the peer's first message arrived: then
+//! the other side deletes the loser later.
 
 use machine::{Duration, Instant};
 
 use super::Engine;
-use super::core::{Common, Context, Core};
+use super::core::{Common, Context, Core, Key};
 use super::sa::Sa;
 use crate::config::PolicyId;
 use crate::event::{Action, Child, ChildId, Phase2, SaId, Side, State};
 
 /// Delay before the loser is deleted.
 const DELETE_DELAY: Duration = Duration::from_secs(2);
+/// Delay before the responder of the loser deletes it, if the initiator has not.
+const RESPONDER_DELETE_DELAY: Duration = Duration::from_secs(8);
 /// Pairs of two IKE SAs that were installed within this time count as simultaneous.
 const SIMULTANEOUS_WINDOW: Duration = Duration::from_secs(5);
-/// Time that the loser stays where the peer deletes it.
-const PEER_DELETE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Resolves the simultaneous initiation of two IKE SAs with a peer.
     pub(super) fn end_rival(&mut self, id: SaId, now: Instant, out: &mut Vec<Action>) {
-        let Some(new) = self.sas.get(&id).map(Sa::common) else {
+        let Some(new) = self.sas.get(id).map(Sa::common) else {
             return;
         };
         let is_rival = |other: &&Common| {
             let named = (other.peer_id, &other.remote_id) == (new.peer_id, &new.remote_id);
             let there = other.state == State::Established && other.side != new.side;
             let meanwhile = other.established.is_some_and(|at| at >= new.born);
-            named && there && meanwhile && other.remote.ip() == new.remote.ip()
+            named && there && meanwhile
         };
-        let Some(other) = self.sas.values().map(Sa::common).find(is_rival) else {
+        let mut others = self.sas.with_remote(new.remote.ip()).map(Sa::common);
+        let Some(other) = others.find(is_rival) else {
             return;
         };
         let (loser, winner) = match other.spis.0 < new.spis.0 {
@@ -39,26 +42,47 @@ impl Engine {
             false => (new, other),
         };
         let (loser, winner, begun_here) = (loser.id, winner.id, loser.side == Side::Initiator);
+        drop(others);
         // Both sides send under the winner's pairs before the loser is deleted.
         for child in self.core.pairs_with(winner) {
-            self.context(now, out).prefer(child);
+            let mut cx = self.context(now, out);
+            cx.prefer(child);
+            cx.activate_later(child, DELETE_DELAY / 2);
         }
-        // The initiator of the loser deletes it.
         if begun_here {
+            self.retire_for(loser, winner, now, out);
+        } else {
+            self.rivals.insert(loser, winner);
+            let at = now + RESPONDER_DELETE_DELAY;
+            self.core.agenda.set(Key::Rival(loser), Some(at));
+        }
+    }
+
+    /// Retires an IKE SA that lost, if its initiator has kept it and the winner still exists.
+    pub(super) fn end_loser(&mut self, loser: SaId, now: Instant, out: &mut Vec<Action>) {
+        self.core.agenda.set(Key::Rival(loser), None);
+        let Some(winner) = self.rivals.remove(&loser) else {
+            return;
+        };
+        let is_established = |id| {
+            let sa = self.sas.get(id);
+            sa.is_some_and(|sa| sa.common().state == State::Established)
+        };
+        if is_established(loser) && is_established(winner) {
             self.retire_for(loser, winner, now, out);
         }
     }
 
     /// Retires an IKE SA. The winner takes its pairs (IKEv1), or negotiates pairs of the same policies (IKEv2).
     fn retire_for(&mut self, loser: SaId, winner: SaId, now: Instant, out: &mut Vec<Action>) {
-        let Some(mut sa) = self.sas.remove(&loser) else {
+        let Some(mut sa) = self.sas.take(loser) else {
             return;
         };
         let mut wanted: Vec<_> = sa.unfinished();
         sa.common_mut().wanted.clear();
         for child in self.core.pairs_with(loser) {
             match &sa {
-                Sa::One(_) => self.core.move_pair(child, winner),
+                Sa::One(_) => self.core.children.move_to(child, winner),
                 Sa::Two(_) => wanted.extend(self.core.replace(child)),
             }
         }
@@ -113,10 +137,10 @@ impl Context<'_> {
         };
         let (new, inherited) = (&kept.child, kept.inherited);
         let lower = |child: &Child| child.inbound.spi.min(child.outbound.spi);
-        let twins = self.core.children.values().filter(|kept| {
+        let alike = self.core.children.of_traffic(new.peer, &new.selectors);
+        let twins = alike.filter(|kept| {
             let other = &kept.child;
-            let same =
-                (other.sa, other.policy, &other.selectors) == (new.sa, new.policy, &new.selectors);
+            let same = (other.sa, other.policy) == (new.sa, new.policy);
             let is_first = |one: &Child, twin: &Child| match one.replaces {
                 Some(id) => implied && id == twin.id,
                 None => true,
@@ -143,19 +167,12 @@ impl Context<'_> {
         let removes = loser.inbound.spi < loser.outbound.spi;
         let (loser, winner) = (loser.id, winner.id);
         self.prefer(winner);
-        if let Some(kept) = self.core.children.get_mut(&winner) {
-            (kept.replaced, kept.hard_at) = (false, kept.child.born + kept.child.hard);
-            kept.soft_at = Some(kept.child.born + kept.child.soft);
-            self.core.reschedule(winner);
-        }
+        self.restore(winner);
         if let Some(kept) = self.core.children.get_mut(&loser) {
-            let behind = if removes {
-                DELETE_DELAY
-            } else {
-                PEER_DELETE_TIMEOUT
-            };
             (kept.replaced, kept.soft_at) = (true, None);
-            kept.hard_at = kept.hard_at.min(self.now + behind);
+            if removes {
+                kept.hard_at = kept.hard_at.min(self.now + DELETE_DELAY);
+            }
             self.core.reschedule(loser);
         }
     }

@@ -5,8 +5,9 @@ use core::net::IpAddr;
 use machine::{Duration, Instant};
 
 use super::core::{Common, Context, Path};
-use crate::config::PolicyId;
-use crate::event::{Child, ChildId, EapReply, Why};
+use super::sa_table::Listed;
+use crate::config::{Id, PeerId, PolicyId};
+use crate::event::{Child, ChildId, EapReply, SaId, Why};
 use crate::message::Header;
 use crate::{v1, v2};
 
@@ -26,6 +27,24 @@ macro_rules! both {
             Sa::Two($sa) => $act,
         }
     };
+}
+
+impl Listed for Sa {
+    fn id(&self) -> SaId {
+        self.common().id
+    }
+
+    fn peer(&self) -> PeerId {
+        self.common().peer_id
+    }
+
+    fn remote(&self) -> IpAddr {
+        self.common().remote.ip()
+    }
+
+    fn identity(&self) -> Option<&Id> {
+        self.common().remote_id.as_ref()
+    }
 }
 
 impl Sa {
@@ -99,6 +118,14 @@ impl Sa {
     pub(super) fn unfinished(&self) -> Vec<PolicyId> {
         let waiting = self.common().wanted.iter().map(|(policy, _)| *policy);
         waiting.chain(both!(self, sa => sa.unfinished())).collect()
+    }
+
+    /// Returns pairs that this side answered and the peer may lack (IKEv1).
+    pub(super) fn unconfirmed(&self) -> Vec<ChildId> {
+        match self {
+            Self::One(sa) => sa.unconfirmed(),
+            Self::Two(_) => Vec::new(),
+        }
     }
 
     /// Moves to another local address. Returns false if the SA cannot move.

@@ -45,22 +45,10 @@ impl Sa {
 
     /// Marks the IKE SA as established, sets its timers and starts the queued quick modes.
     pub(super) fn establish(&mut self, cx: &mut Context<'_>) {
-        let lifetime = self.agreed.map(|agreed| agreed.lifetime);
-        let lifetime = lifetime.unwrap_or(self.common.peer.profile.lifetime);
         self.opening = Opening::Done;
         self.common.state = State::Established;
         self.common.established = Some(cx.now);
-        self.over_at = cx.now + lifetime;
-        // The initiator renews at 90 % of the lifetime, a responder at 95 % if the initiator has not.
-        let tenths = if self.common.side == Side::Initiator {
-            9
-        } else {
-            19
-        };
-        let share = if tenths == 9 { 10 } else { 20 };
-        // With XAuth or mode config only the client can start again.
-        let answers = self.common.side == Side::Responder && self.has_roles();
-        self.renew_at = (!answers).then_some(cx.now + lifetime * tenths / share);
+        self.set_lifetime();
         self.agreement = None;
         cx.out.push(Action::Established(self.common.id));
         self.say(Level::Info, "ISAKMP-SA established", cx);
@@ -71,5 +59,23 @@ impl Sa {
             }
         }
         self.open_leased(cx);
+    }
+
+    /// Sets the times of renewal and of the end of an established IKE SA: the initiator renews at 90 % of the
+    /// lifetime, a responder at 95 % if the initiator has not.
+    pub(super) fn set_lifetime(&mut self) {
+        let Some(begin) = self.common.established else {
+            return;
+        };
+        let lifetime = self.agreed.map(|agreed| agreed.lifetime);
+        let lifetime = lifetime.unwrap_or(self.common.peer.profile.lifetime);
+        self.over_at = begin + lifetime;
+        let percent = match self.common.side {
+            Side::Initiator => 90,
+            Side::Responder => 95,
+        };
+        // With XAuth or mode config only the client can start again.
+        let answers = self.common.side == Side::Responder && self.has_roles();
+        self.renew_at = (!answers).then_some(begin + lifetime * percent / 100);
     }
 }

@@ -6,7 +6,7 @@ use super::quick::Quick;
 use super::{Bad, ENCRYPTED, Sa, bodies, chain, exchange, kind};
 use crate::config::Protocol;
 use crate::engine::core::{Context, LIVENESS_TIMEOUT, Order};
-use crate::event::{Child, Level, State, Why};
+use crate::event::{Child, ChildId, Level, State, Why};
 use crate::message::{Chain, Delete, Header, Notify, Version};
 
 const ARE_YOU_THERE: u16 = 36_136;
@@ -94,8 +94,13 @@ impl Sa {
 
     fn deleted(&mut self, delete: &Delete, cx: &mut Context<'_>) -> Result<(), Bad> {
         for spi in &delete.spis {
-            if let Some(child) = cx.core.pair_out(self.common.id, *spi) {
-                cx.remove(child, Why::Deleted);
+            match cx.core.pair_out(self.common.id, *spi) {
+                Some(child) => drop(cx.remove(child, Why::Deleted)),
+                // The peer may have moved the pair to another IKE SA than this side.
+                None => cx
+                    .core
+                    .orders
+                    .push_back(Order::Deleted(self.common.id, *spi)),
             }
         }
         if delete.cookies.contains(&self.common.spis) {
@@ -189,6 +194,13 @@ impl Sa {
         asking.map(Quick::policy).collect()
     }
 
+    /// Returns the pairs of quick modes whose third message has not arrived.
+    pub(crate) fn unconfirmed(&self) -> Vec<ChildId> {
+        { self.quicks.values() }
+            .filter_map(Quick::unconfirmed)
+            .collect()
+    }
+
     /// Returns the time of the next liveness check.
     pub(super) fn ask_at(&self) -> Option<Instant> {
         let (interval, _) = self.common.peer.profile.dpd?;
@@ -197,6 +209,7 @@ impl Sa {
             return None;
         }
         Some(match self.dead_peer.asked_at {
+            _ if self.dead_peer.is_suspect => self.common.last_seen,
             Some(asked) => asked + interval.min(LIVENESS_TIMEOUT),
             None => self.common.last_seen + interval,
         })
@@ -222,6 +235,7 @@ impl Sa {
         self.dead_peer.sequence = self.dead_peer.sequence.wrapping_add(1);
         self.dead_peer.asked += 1;
         self.dead_peer.asked_at = Some(cx.now);
+        self.dead_peer.is_suspect = false;
         let cookies = super::keys::cookies(self.common.spis.0, self.common.spis.1);
         let sequence = self.dead_peer.sequence.to_be_bytes();
         self.notify_about(1, &cookies, ARE_YOU_THERE, &sequence, cx);

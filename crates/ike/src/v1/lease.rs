@@ -132,9 +132,9 @@ impl Sa {
         }
         for (template, policy) in self.leased_policies(cx) {
             let selectors = (policy.source, policy.destination);
-            let has = cx.core.children.values().any(|kept| {
-                kept.child.peer == self.common.peer_id && kept.child.selectors == [selectors]
-            });
+            let alike = [selectors];
+            let pairs = &cx.core.children;
+            let has = pairs.of_traffic(self.common.peer_id, &alike).count() > 0;
             let asks = self.quicks.values().any(|quick| quick.asks_for(selectors));
             if !has && !asks && self.quicks.len() < super::MAX_QUICK_MODES {
                 self.begin_quick_for(template, policy, true, None, cx);

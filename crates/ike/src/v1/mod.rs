@@ -140,6 +140,8 @@ struct DeadPeer {
     asked: u32,
     asked_at: Option<Instant>,
     heard: Option<u32>,
+    /// The next liveness check is due at once.
+    is_suspect: bool,
 }
 
 /// An IKEv1 SA.
@@ -363,6 +365,14 @@ impl Sa {
         self.common.state = State::Expired;
         self.renew_at = None;
         self.over_at = self.over_at.min(now + after);
+    }
+
+    /// Takes a replaced SA back into use, because its replacement is gone. Asks the peer at once whether it has
+    /// the SA too, if it supports dead peer detection.
+    pub(crate) fn revive(&mut self) {
+        self.common.state = State::Established;
+        self.set_lifetime();
+        self.dead_peer.is_suspect = true;
     }
 
     /// Negotiates SAs for a policy.

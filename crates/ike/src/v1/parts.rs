@@ -98,13 +98,9 @@ pub(super) fn newest(
     peer: PeerId,
     cx: &Context<'_>,
 ) -> Option<ChildId> {
-    let pairs = cx.core.children.values().filter(|kept| {
-        let child = &kept.child;
-        !kept.replaced
-            && child.policy == policy
-            && child.peer == peer
-            && child.selectors == [selectors]
-    });
+    let selectors = [selectors];
+    let pairs = cx.core.children.of_traffic(peer, &selectors);
+    let pairs = pairs.filter(|kept| !kept.replaced && kept.child.policy == policy);
     pairs.map(|kept| kept.child.id).max()
 }
 

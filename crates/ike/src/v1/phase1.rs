@@ -601,11 +601,7 @@ impl Sa {
 
     fn push_contact(&self, message: &mut Chain, cx: &Context<'_>) {
         let remote = self.common.remote.ip();
-        let others = cx
-            .core
-            .children
-            .values()
-            .any(|kept| kept.child.remote.ip() == remote);
+        let others = cx.core.children.has_remote(remote);
         if self.common.peer.send_initial_contact && !others {
             let cookies = super::keys::cookies(self.common.spis.0, self.common.spis.1);
             let notify = Notify {

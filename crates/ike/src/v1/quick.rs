@@ -97,6 +97,11 @@ impl Quick {
         self.is_asking() && self.selectors == selectors
     }
 
+    /// Responder: returns the pair if the third message has not arrived.
+    pub(super) fn unconfirmed(&self) -> Option<ChildId> {
+        self.resend.as_ref().and(self.child)
+    }
+
     /// Returns the policy.
     pub(super) const fn policy(&self) -> PolicyId {
         self.policy_id

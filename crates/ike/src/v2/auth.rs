@@ -60,11 +60,7 @@ impl Sa {
             _ => drop(self.push_proof(&mut chain)),
         }
         let remote = self.common.remote.ip();
-        let others = cx
-            .core
-            .children
-            .values()
-            .any(|kept| kept.child.remote.ip() == remote);
+        let others = cx.core.children.has_remote(remote);
         if self.common.peer.send_initial_contact && !others {
             push_notify(&mut chain, notify::INITIAL_CONTACT, &[]);
         }

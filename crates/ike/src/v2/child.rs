@@ -26,6 +26,8 @@ use crate::suite::Group;
 
 /// Maximum number of selectors of a pair.
 const MOST_SELECTORS: usize = 64;
+/// Time after which the initiator has the responder's answer, unless it was lost.
+const ANSWER_DELAY: Duration = Duration::from_secs(4);
 
 /// A pair that this side requests.
 pub(super) struct ChildRequest {
@@ -364,13 +366,12 @@ impl Sa {
         Err(why)
     }
 
-    /// Derives the keys and installs a pair.
-    fn have(
+    /// Derives the encryption and authentication keys of both directions: outbound, inbound.
+    fn child_keys(
         &self,
         made: &ChildParameters<'_>,
         fresh: Option<FreshKeys>,
-        cx: &mut Context<'_>,
-    ) -> ChildId {
+    ) -> ((Secret, Secret), (Secret, Secret)) {
         let suite = made.chosen.suite;
         let lens = (suite.encryption.key_len(), suite.authentication_len());
         let fresh = fresh.unwrap_or_else(|| FreshKeys {
@@ -391,11 +392,21 @@ impl Sa {
         // Keys of the initiator's direction come first (RFC 7296, 2.17).
         let first = (take(lens.0), take(lens.1));
         let second = (take(lens.0), take(lens.1));
-        let (out, into) = if made.asked {
-            (first, second)
-        } else {
-            (second, first)
-        };
+        match made.asked {
+            true => (first, second),
+            false => (second, first),
+        }
+    }
+
+    /// Derives the keys and installs a pair.
+    fn have(
+        &self,
+        made: &ChildParameters<'_>,
+        fresh: Option<FreshKeys>,
+        cx: &mut Context<'_>,
+    ) -> ChildId {
+        let suite = made.chosen.suite;
+        let (out, into) = self.child_keys(made, fresh);
         let direction = |spi, (encryption_key, authentication_key)| Direction {
             spi,
             encryption_key,
@@ -404,6 +415,8 @@ impl Sa {
         let lifetime = made.policy.proposal.lifetime;
         let soft = soft_lifetime(lifetime, made.asked, cx);
         let id = ChildId(cx.core.number());
+        let (policy, peer) = (made.policy_id, self.common.peer_id);
+        let others = cx.core.is_served(policy, peer, &made.selectors);
         let child = Child {
             id,
             sa: self.common.id,
@@ -427,10 +440,14 @@ impl Sa {
             hard: lifetime,
             bytes: None,
             replaces: made.replaces,
-            // The initiator knows that the peer has the pair; a responder waits until the old pair is deleted.
-            active: made.asked || made.replaces.is_none(),
+            // The initiator knows that the peer has the pair. A responder waits until the old pair is deleted, or,
+            // if both sides initiated at once, until its answer has arrived.
+            active: made.asked || (made.replaces.is_none() && !others),
         };
         cx.install(child, Some(soft));
+        if others && !made.asked && made.replaces.is_none() {
+            cx.activate_later(id, ANSWER_DELAY);
+        }
         id
     }
 

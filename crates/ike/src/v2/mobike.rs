@@ -44,8 +44,9 @@ impl Sa {
     /// Initiator: moves to another local address. Returns false if the SA or one of its pairs cannot move.
     pub(crate) fn move_to(&mut self, local: IpAddr, cx: &mut Context<'_>) -> bool {
         let is_ready = self.stage == Stage::Done && self.common.state == State::Established;
-        let mut own = { cx.core.children.values() }.filter(|kept| kept.child.sa == self.common.id);
+        let mut own = cx.core.children.of_sa(self.common.id);
         let can_move = own.all(|kept| kept.child.mode == Mode::Tunnel);
+        drop(own);
         if !self.is_mobile || !is_ready || !can_move || self.common.side == Side::Responder {
             return false;
         }
@@ -154,12 +155,10 @@ impl Sa {
     fn move_pairs(&mut self, cx: &mut Context<'_>) {
         let (local, remote) = (self.common.local, self.common.remote);
         let natt = self.common.translated != (false, false);
-        let own = { cx.core.children.values_mut() }.filter(|kept| kept.child.sa == self.common.id);
-        for kept in own {
-            let child = &mut kept.child;
-            (child.local, child.remote, child.natt) = (local, remote, natt);
+        for child in cx.core.pairs_with(self.common.id) {
+            cx.core.children.set_path(child, local, remote, natt);
             cx.out.push(Action::Moved {
-                child: child.id,
+                child,
                 local,
                 remote,
                 natt,

@@ -193,7 +193,7 @@ impl Sa {
     /// Moves the pairs to the new SA; this one waits for its deletion.
     pub(super) fn hand_over(&mut self, to: SaId, cx: &mut Context<'_>) {
         for child in cx.core.pairs_with(self.common.id) {
-            cx.core.move_pair(child, to);
+            cx.core.children.move_to(child, to);
         }
         cx.out.push(Action::Renewed {
             before: self.common.id,

@@ -45,6 +45,83 @@ fn simultaneous_initiations_end_with_one_ike_sa_and_one_pair() {
     }
 }
 
+/// Longest time without a usable pair where datagrams take up to 2.5 seconds, in tenths of a second: the interval of
+/// attempts to reach a peer, and one exchange.
+const LONGEST_OUTAGE: u32 = 150;
+
+/// Returns what goes wrong when both sides initiate, the second `later` milliseconds after the first, and
+/// datagrams take up to `jitter` milliseconds.
+fn fault_of(exchange: Exchange, seed: u64, jitter: u64, later: u64) -> Option<String> {
+    let mut world = World::new(seed);
+    (world.jitter, world.checked) = (jitter, false);
+    world.peer(0, peer("198.51.100.2/32", exchange));
+    world.peer(1, peer("192.0.2.1/32", exchange));
+    let (one, two) = ("192.0.2.1/32", "198.51.100.2/32");
+    world.policy(0, policy(one, two, Mode::Transport));
+    world.run_millis(later);
+    world.policy(1, policy(two, one, Mode::Transport));
+    world.until("pairs", 60, World::reach_each_other);
+    let mut outage = 0;
+    for _ in 0..800 {
+        world.run_millis(100);
+        outage += u32::from(!world.reach_each_other());
+    }
+    let pairs = world.sides.each_ref().map(|side| side.children.len());
+    let most = if jitter > 1000 { LONGEST_OUTAGE } else { 0 };
+    let sas = world.sides.each_ref().map(|side| {
+        let rows = side.engine.peers();
+        rows.filter(|row| row.state == State::Established).count()
+    });
+    let fault = outage > most || pairs.iter().any(|pairs| *pairs > 2) || sas != [1, 1];
+    fault.then(|| {
+        let case = format!("{exchange:?} seed {seed} jitter {jitter} later {later}");
+        format!("{case}: {outage} tenths of a second without, {pairs:?} pairs, {sas:?} IKE SAs")
+    })
+}
+
+#[test]
+fn simultaneous_initiations_over_slow_paths_keep_a_usable_pair() {
+    let mut faults = Vec::new();
+    for exchange in BOTH {
+        for seed in 0..200_u64 {
+            let jitter = [40, 300, 1000, 2500][seed as usize % 4];
+            faults.extend(fault_of(exchange, seed, jitter, seed * 7 % 3000));
+        }
+    }
+    assert!(faults.is_empty(), "{}: {faults:#?}", faults.len());
+}
+
+#[test]
+fn a_side_that_is_killed_and_starts_again_keeps_its_first_usable_pair() {
+    let mut faults = Vec::new();
+    for (exchange, seed) in { BOTH.into_iter() }.flat_map(|of| (0..60_u64).map(move |n| (of, n))) {
+        let mut world = both_begin(seed, exchange);
+        world.checked = false;
+        world.until("pairs", 60, World::reach_each_other);
+        world.run_millis(seed * 331 % 9000);
+        world.kill(1, 1000 + seed);
+        world.jitter = [40, 300, 1000][seed as usize % 3];
+        world.run_millis(seed * 97 % 2000);
+        world.peer(1, peer("192.0.2.1/32", exchange));
+        world.policy(
+            1,
+            policy("198.51.100.2/32", "192.0.2.1/32", Mode::Transport),
+        );
+        let start = world.now;
+        world.until("pairs again", 60, World::reach_each_other);
+        let took = world.now.saturating_since(start);
+        let mut outage = 0;
+        for _ in 0..600 {
+            world.run_millis(100);
+            outage += u32::from(!world.reach_each_other());
+        }
+        if outage > 0 {
+            faults.push(format!("{exchange:?} {seed}: {took:?}, {outage}"));
+        }
+    }
+    assert!(faults.is_empty(), "{}: {faults:#?}", faults.len());
+}
+
 #[test]
 fn a_forged_initial_message_does_not_prevent_an_own_initiation() {
     for exchange in BOTH {

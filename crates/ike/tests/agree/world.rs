@@ -49,6 +49,8 @@ pub(crate) struct World {
     pub(crate) sides: [Side; 2],
     pub(crate) loss: u8,
     pub(crate) repeat: u8,
+    /// Longest additional delay of a datagram beyond 5 ms, in milliseconds.
+    pub(crate) jitter: u64,
     pub(crate) translated: bool,
     pub(crate) checked: bool,
     /// Drops all datagrams.
@@ -236,6 +238,7 @@ impl World {
             ],
             loss: 0,
             repeat: 0,
+            jitter: 40,
             translated: false,
             checked: true,
             cut: false,
@@ -340,7 +343,7 @@ impl World {
                 if self.rng.percent(self.loss) {
                     continue;
                 }
-                let delay = Duration::from_millis(5 + self.rng.below(40));
+                let delay = Duration::from_millis(5 + self.rng.below(self.jitter));
                 self.flights.push(Flight {
                     at: self.now + delay,
                     to: 1 - side,
@@ -424,7 +427,11 @@ impl World {
     }
 
     pub(crate) fn run(&mut self, seconds: u64) {
-        let end = self.now + Duration::from_secs(seconds);
+        self.run_millis(seconds * 1000);
+    }
+
+    pub(crate) fn run_millis(&mut self, millis: u64) {
+        let end = self.now + Duration::from_millis(millis);
         while self.step(end) {}
     }
 
@@ -445,6 +452,23 @@ impl World {
 
     pub(crate) fn both_have_pairs(&self) -> bool {
         self.sides.iter().all(|side| side.active().is_some())
+    }
+
+    /// Returns true if each side can decrypt what the other sends.
+    pub(crate) fn reach_each_other(&self) -> bool {
+        [0, 1].into_iter().all(|side| {
+            let others = &self.sides[1 - side].children;
+            let active = self.sides[side].active();
+            active.is_some_and(|pair| {
+                { others.values() }.any(|other| other.inbound.spi == pair.outbound.spi)
+            })
+        })
+    }
+
+    /// Replaces a side by one that begins anew: no peers, policies and SAs.
+    pub(crate) fn kill(&mut self, side: usize, seed: u64) {
+        let own = self.sides[side].address.to_string();
+        self.sides[side] = Side::new(seed, &own);
     }
 
     /// Creates two sides that know each other, with one policy between them.
