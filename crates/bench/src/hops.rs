@@ -1,5 +1,6 @@
 //! Next hops of the benchmark's router.
 
+use dataplane::interface::Session;
 use dataplane::out::OutId;
 use dataplane::table::{Adjacency, Kind};
 use frame::InterfaceId;
@@ -7,6 +8,8 @@ use frame::InterfaceId;
 use super::Family;
 use super::rig::{CLIENT_MAC, EGRESS, FAR_MAC, INGRESS, MAC};
 
+/// Layer-3 MTU of a PPPoE session in bytes.
+pub(super) const SESSION_MTU: u32 = 1492;
 /// First bytes of the MAC address of every gateway; its number follows.
 pub(super) const GATEWAYS: [u8; 5] = [2, 0, 0, 1, 0];
 
@@ -46,4 +49,27 @@ pub(super) fn tagged(mut hop: Adjacency, interface: InterfaceId, vlan_id: u16) -
     hop.header[14..16].copy_from_slice(&vlan_id.to_be_bytes());
     (hop.header_len, hop.egress) = (18, interface);
     hop
+}
+
+/// Returns a next hop that leads into a PPPoE session, with the session's header and MTU.
+pub(super) fn in_session(
+    mut hop: Adjacency,
+    family: Family,
+    session: Session,
+    interface: InterfaceId,
+) -> Adjacency {
+    let header = session_header(family, session, 0);
+    hop.header[..6].copy_from_slice(&session.peer.0);
+    hop.header[12..][..header.len()].copy_from_slice(&header);
+    hop.header_len = 12 + header.len() as u8;
+    (hop.egress, hop.mtu) = (interface, SESSION_MTU);
+    hop
+}
+
+/// Returns the EtherType and the session header in front of a packet of `packet` bytes.
+pub(super) fn session_header(family: Family, session: Session, packet: usize) -> Vec<u8> {
+    let mut header = vec![0x88, 0x64];
+    header.extend(session.header(family == Family::Ipv6));
+    header[6..8].copy_from_slice(&(packet as u16 + 2).to_be_bytes());
+    header
 }

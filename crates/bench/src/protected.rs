@@ -282,8 +282,8 @@ mod tests {
         assert_eq!(measured, Ok(()), "{name} {frame}");
         let all = (0..kind.tunnels).map(|number| match kind.out {
             true => {
-                let leaving = associations.leaving(number).expect("a slot");
-                let sent = leaving.as_ref().expect("an association").sa.counters();
+                let leaving = associations.leaving(number).expect("an association");
+                let sent = leaving.sa.counters();
                 (sent.packets, sent.bytes)
             }
             false => {

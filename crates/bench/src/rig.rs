@@ -12,7 +12,7 @@ use queue::Leaf;
 use wire::Mac;
 
 use super::ends::{End, Meter};
-use super::hops::{client, gateway, tagged};
+use super::hops::{SESSION_MTU, client, gateway, in_session, tagged};
 use super::packets::Templates;
 use super::rules::sources;
 use super::tunnels::{FAR_STATION, KEY, SESSION, TunnelKind, station, tunnel};
@@ -24,7 +24,7 @@ use dataplane::counters::Counters;
 use dataplane::encap::Encapsulation;
 use dataplane::encap::wireguard::{Arriving, Wireguard};
 use dataplane::firewall::Firewall;
-use dataplane::interface::{Details, Interface, InterfaceTable, Own6, Tag};
+use dataplane::interface::{Details, Interface, InterfaceTable, Own6, Session, Tag};
 use dataplane::ipsec::Ipsec;
 use dataplane::out::OutId;
 use dataplane::queueing::Change;
@@ -185,6 +185,28 @@ impl Rig {
             let far = tagged(gateway(self.family, number), far, FAR_VLAN);
             self.writer.set_next_hop(*hop, &far);
         }
+    }
+
+    /// Creates a PPPoE session on the far side by which all packets leave.
+    pub(super) fn dial(&mut self, id: InterfaceId, session: Session) -> Result<(), Invalid> {
+        let interface = Interface {
+            under: EGRESS,
+            ethernet: false,
+            mtu: SESSION_MTU,
+            ..ethernet(FAR_MAC, 1)
+        };
+        self.interfaces.set(id, &interface);
+        self.interfaces.set_class(id, class_of(id), 0);
+        self.make_room(id);
+        if !self.interfaces.set_session(id, EGRESS, session) {
+            return Err(Invalid::TableFull);
+        }
+        let family = self.family;
+        let hop = in_session(gateway(family, 0), family, session, id);
+        for gateway in &self.gateways {
+            self.writer.set_next_hop(*gateway, &hop);
+        }
+        Ok(())
     }
 
     /// Creates a tunnel between the router's far address and [`FAR_END`]. With `out` all packets

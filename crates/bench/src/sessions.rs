@@ -1,17 +1,19 @@
-//! Benchmark rows of PPPoE sessions without PPP: the walk of `routing-fast-path` from sessions or
-//! to sessions.
+//! Benchmark rows of PPPoE sessions: the walk of `routing-fast-path` from sessions or to sessions.
+//!
+//! Sessions of subscribers share a class and an MTU, as those of a PPPoE server, and each has a host route to its peer.
+//! The rows `session-null` have neither users nor routes for received packets, and a class for each session.
 
 use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
 use dataplane::interface::{Interface, Session};
 use dataplane::out::OutId;
-use dataplane::table::{Adjacency, Network};
+use dataplane::table::Network;
 use frame::InterfaceId;
 use machine::Rng;
 use wire::Mac;
 
-use super::hops::gateway;
+use super::hops::{SESSION_MTU, gateway, in_session, session_header};
 use super::measure::Bench;
 use super::packets::{Templates, packet};
 use super::rig::{EGRESS, FAR_MAC, INGRESS, MAC, Rig, class_of};
@@ -19,7 +21,12 @@ use super::{Family, Invalid, Options, Row};
 
 /// The names of these rows: session data arrives, with one flow per session in random order, and
 /// leaves without session headers; and the opposite direction.
-pub const SESSIONS: &[&str] = &["session-null-in", "session-null-out"];
+pub const SESSIONS: &[&str] = &[
+    "session-null-in",
+    "session-null-out",
+    "pppoe-in",
+    "pppoe-out",
+];
 
 /// Numbers of sessions.
 const COUNTS: [u32; 3] = [1, 4_000, 30_000];
@@ -27,8 +34,29 @@ const COUNTS: [u32; 3] = [1, 4_000, 30_000];
 const FRAME: u16 = 64;
 const HEADER: u16 = 8;
 const ETHERNET: usize = 14;
-/// Layer-3 MTU of a session in bytes.
-const MTU: u32 = 1492;
+
+/// The properties of a row.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// Packets leave by sessions; otherwise they arrive from sessions.
+    out: bool,
+    /// Each session belongs to a subscriber.
+    subscribers: bool,
+}
+
+impl Kind {
+    fn of(row: &str) -> Self {
+        Self {
+            out: row.ends_with("-out"),
+            subscribers: row.starts_with("pppoe"),
+        }
+    }
+
+    /// Returns true if there is a route to the peer of each session.
+    const fn routes(self) -> bool {
+        self.out || self.subscribers
+    }
+}
 
 /// Measures the rows of these names, for each family of the options and each number of sessions.
 ///
@@ -40,24 +68,26 @@ pub fn sessions(
     emit: &mut dyn FnMut(Row),
 ) -> Result<(), Invalid> {
     for &name in rows {
-        let out = name.ends_with("-out");
+        let kind = Kind::of(name);
         for &family in &options.families {
             for count in COUNTS {
                 let seed = options.seed;
                 let mut bench = Bench::new(options, |workers| {
                     let mut rig = Rig::new(family, 1, workers, Firewall::default(), seed)?;
-                    begin(&mut rig, out, count, seed)?;
+                    begin(&mut rig, kind, count, seed)?;
                     Ok(rig)
                 })?;
                 bench.load(|rig, order| {
-                    rig.load_these(|rig, worker| templates(rig, out, count, seed, order + worker));
+                    rig.load_these(|rig, worker| {
+                        templates(rig, kind.out, count, seed, order + worker)
+                    });
                 });
                 emit(Row {
                     row: name,
                     family: family.name(),
-                    frame: if out { FRAME } else { FRAME + HEADER },
+                    frame: FRAME + if kind.out { 0 } else { HEADER },
                     flows: count,
-                    routes: if out { count + 1 } else { 1 },
+                    routes: 1 + if kind.routes() { count } else { 0 },
                     ..bench.measure()?
                 });
             }
@@ -75,27 +105,15 @@ fn session(number: u32) -> Session {
     }
 }
 
-/// Returns the session header in front of a packet of `packet` bytes.
-fn header(family: Family, session: Session, packet: usize) -> Vec<u8> {
-    let protocol: u16 = match family {
-        Family::Ipv4 => 0x0021,
-        Family::Ipv6 => 0x0057,
-    };
-    let mut header = vec![0x88, 0x64, 0x11, 0];
-    for field in [session.number, packet as u16 + 2, protocol] {
-        header.extend(field.to_be_bytes());
-    }
-    header
-}
-
-/// Creates the sessions: on the egress side with a route to each peer, or on the ingress side.
-fn begin(rig: &mut Rig, out: bool, count: u32, seed: u64) -> Result<(), Invalid> {
-    let (on, mac, port) = match out {
+/// Creates the sessions on the egress side, or on the ingress side, and the routes to their peers.
+fn begin(rig: &mut Rig, kind: Kind, count: u32, seed: u64) -> Result<(), Invalid> {
+    let (on, mac, port) = match kind.out {
         true => (EGRESS, FAR_MAC, 1),
         false => (INGRESS, MAC, 0),
     };
     let family = rig.family();
-    let addresses = rig.destinations(count, seed);
+    // Packets from sessions go to the far side: the addresses of their peers are other ones.
+    let addresses = rig.destinations(count, if kind.out { seed } else { seed ^ 0x51de });
     let mut routes = Vec::new();
     for (number, address) in (0..count).zip(addresses) {
         let id = InterfaceId(EGRESS.0 + 1 + number);
@@ -104,25 +122,23 @@ fn begin(rig: &mut Rig, out: bool, count: u32, seed: u64) -> Result<(), Invalid>
             ipv4: true,
             ipv6: true,
             mac: Mac(mac),
-            mtu: MTU,
+            mtu: SESSION_MTU,
             out: OutId::port(port),
             under: on,
             ..Interface::default()
         };
         rig.interfaces().set(id, &line);
-        rig.interfaces().set_class(id, class_of(id), 0);
+        let class = if kind.subscribers { EGRESS } else { id };
+        rig.interfaces().set_class(id, class_of(class), 0);
         rig.interfaces().set_details(id, Arc::default());
         rig.make_room(id);
         let session = session(number);
         if !rig.interfaces().set_session(id, on, session) {
             return Err(Invalid::TableFull);
         }
-        if out {
-            let hop = Adjacency {
-                egress: id,
-                mtu: MTU,
-                ..leads_to(family, session)
-            };
+        if kind.routes() {
+            let mut hop = in_session(gateway(family, 0), family, session, id);
+            hop.out = OutId::port(port);
             let hop = rig.writer().add_next_hop(&hop);
             routes.push((address, hop.map_err(|_| Invalid::TableFull)?));
         }
@@ -142,16 +158,6 @@ fn begin(rig: &mut Rig, out: bool, count: u32, seed: u64) -> Result<(), Invalid>
     written.map_err(|_| Invalid::TableFull)
 }
 
-/// Returns the next hop of a session, with its header.
-fn leads_to(family: Family, session: Session) -> Adjacency {
-    let mut hop = gateway(family, 0);
-    hop.header[..6].copy_from_slice(&session.peer.0);
-    let header = header(family, session, 0);
-    hop.header[ETHERNET - 2..][..header.len()].copy_from_slice(&header);
-    hop.header_len = (ETHERNET - 2 + header.len()) as u8;
-    hop
-}
-
 /// Returns a frame for each session, to its address or from its peer. The second seed determines
 /// the order.
 fn templates(rig: &Rig, out: bool, count: u32, seed: u64, order: u64) -> Templates {
@@ -162,7 +168,7 @@ fn templates(rig: &Rig, out: bool, count: u32, seed: u64, order: u64) -> Templat
         let mut frame = packet(family, FRAME, destination, &mut rng);
         if !out {
             let session = session(number);
-            let header = header(family, session, frame.len() - ETHERNET);
+            let header = session_header(family, session, frame.len() - ETHERNET);
             frame[6..12].copy_from_slice(&session.peer.0);
             frame.splice(12..ETHERNET, header);
         }

@@ -94,6 +94,12 @@ impl Agenda {
         }
     }
 
+    /// Returns true if this many more frames may be queued for this entry.
+    #[inline(always)]
+    pub(crate) fn has_room_for(&mut self, item: Item, frames: usize) -> bool {
+        self.queue(item).has_room_for(frames)
+    }
+
     /// Queues a frame for this entry.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ use machine::Instant;
 
 use crate::drop::DropReason;
 use crate::flow::mix64;
-use crate::service::{Match, Rate, SERVICES, ServiceId};
+use crate::service::{Match, Rate, Received, SERVICES, ServiceId};
 
 /// The longest payload of an answer to an unknown sender, in bytes.
 pub const CHALLENGE_MAX: usize = 128;
@@ -132,6 +132,15 @@ impl PerSender {
     }
 }
 
+/// The rates of a service without a gate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rates {
+    pub(crate) service: Rate,
+    pub(crate) per_sender: PerSender,
+    /// Limits all senders of an interface together, so that a flood on one interface leaves the others their share.
+    pub(crate) per_interface: Option<Rate>,
+}
+
 /// The decision about a datagram for control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
@@ -150,6 +159,7 @@ pub(crate) struct Limits {
     configured: [u64; SERVICES],
     senders: Box<[u64]>,
     proved: Box<[u64]>,
+    interfaces: Box<[u64]>,
     /// Random seed, so that senders cannot choose their bucket.
     seed: u64,
 }
@@ -163,21 +173,25 @@ impl Limits {
             configured: [0; SERVICES],
             senders: vec![0; SENDERS].into(),
             proved: vec![0; SENDERS].into(),
+            interfaces: vec![0; SENDERS].into(),
             seed: random,
         }
     }
 
-    /// Decides about a frame of a service without a gate. The packet begins at `l3`.
+    /// Decides about a frame of a service without a gate.
     pub(crate) fn admit(
         &mut self,
         id: ServiceId,
-        rate: Rate,
-        per_sender: PerSender,
-        frame: &[u8],
-        l3: usize,
-        now: Instant,
+        rates: Rates,
+        received: &Received<'_>,
     ) -> Admission {
-        let sender = match per_sender {
+        let Received {
+            interface,
+            frame,
+            l3,
+            now,
+        } = *received;
+        let sender = match rates.per_sender {
             PerSender::Link(of_sender) => link_sender(frame).map(|sender| (sender, of_sender)),
             PerSender::Address(of_sender) => {
                 let address = frame.get(l3..).and_then(source_of);
@@ -190,7 +204,13 @@ impl Limits {
                 return Admission::Dropped(DropReason::ServiceSender);
             }
         }
-        match take(&mut self.services[id.index()], rate, now) {
+        if let Some(of_interface) = rates.per_interface {
+            let place = self.place(id, u64::from(interface.0));
+            if !take(&mut self.interfaces[place], of_interface, now) {
+                return Admission::Dropped(DropReason::ServiceInterface);
+            }
+        }
+        match take(&mut self.services[id.index()], rates.service, now) {
             true => Admission::Heard,
             false => Admission::Dropped(DropReason::ServiceLimit),
         }
@@ -281,6 +301,8 @@ fn take(full_at: &mut u64, rate: Rate, now: Instant) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use frame::InterfaceId;
+
     use super::*;
 
     /// A test gate that classifies by the first byte of the payload.
@@ -364,7 +386,18 @@ mod tests {
             frame[14] = 0x45;
             frame[26..30].copy_from_slice(&[10, 0, 0, host]);
             let now = Instant::from_secs(1);
-            let mut admit = |_: i32| limits.admit(id, rate(1000), each, &frame, 14, now);
+            let rates = Rates {
+                service: rate(1000),
+                per_sender: each,
+                per_interface: None,
+            };
+            let received = Received {
+                interface: InterfaceId(1),
+                frame: &frame,
+                l3: 14,
+                now,
+            };
+            let mut admit = |_: i32| limits.admit(id, rates, &received);
             (0..100)
                 .map(&mut admit)
                 .filter(|said| *said == Admission::Heard)
@@ -383,5 +416,48 @@ mod tests {
         assert_eq!(heard(PerSender::Address(few), 1, 3), 3);
         assert_eq!(heard(PerSender::Address(few), 2, 3), 0, "the same address");
         assert_eq!(heard(PerSender::Link(rate(1000)), 2, 1), 4, "what is left");
+    }
+
+    #[test]
+    fn a_flood_of_forged_senders_on_one_interface_leaves_other_interfaces_their_share() {
+        let mut limits = Limits::new();
+        let id = ServiceId::new(3).expect("a place");
+        let rate = |per_second| Rate {
+            per_second,
+            burst: per_second,
+        };
+        let rates = Rates {
+            service: rate(1000),
+            per_sender: PerSender::Link(rate(50)),
+            per_interface: Some(rate(200)),
+        };
+        let mut admit = |interface: u32, sender: u16, millis: u64| {
+            let [a, b] = sender.to_be_bytes();
+            let mut frame = [0; 34];
+            frame[6..12].copy_from_slice(&[2, 0, 0, interface as u8, a, b]);
+            let received = Received {
+                interface: InterfaceId(interface),
+                frame: &frame,
+                l3: 14,
+                now: Instant::from_millis(millis),
+            };
+            limits.admit(id, rates, &received)
+        };
+        // 10,000 frames of as many senders in a second, and one honest sender on another interface.
+        let (mut flood, mut limited) = (0, 0);
+        for at in 0..10_000_u16 {
+            let millis = 5000 + u64::from(at) / 10;
+            match admit(1, at, millis) {
+                Admission::Heard => flood += 1,
+                Admission::Dropped(DropReason::ServiceInterface) => limited += 1,
+                Admission::Dropped(DropReason::ServiceSender) => {}
+                other => panic!("{other:?}"),
+            }
+            if at % 1000 == 0 {
+                assert_eq!(admit(2, 7, millis), Admission::Heard);
+            }
+        }
+        assert!((200..=400).contains(&flood), "{flood}");
+        assert!(limited > 9_000, "{limited}");
     }
 }

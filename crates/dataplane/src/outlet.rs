@@ -18,6 +18,7 @@ use crate::bridge::Bridging;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::DropReason;
+use crate::encap::incomplete::Incomplete;
 use crate::gate::Limits;
 use crate::meter::Meter;
 use crate::out::OutId;
@@ -66,6 +67,8 @@ pub(crate) struct Outlet {
     pub(crate) pieces: Vec<Frame>,
     /// Whole packets that IPsec is about to protect; empty between two vectors.
     pub(crate) protecting: Vec<Frame>,
+    /// Incomplete packets of PPP sessions with multilink framing.
+    pub(crate) incomplete: Incomplete,
     /// Incomplete datagrams: of IPv4, of IPv6.
     pub(crate) fragments: [Reassembly<()>; 2],
     /// Maximum number of bytes of the pool for fragments of a family.
@@ -102,6 +105,10 @@ pub(crate) trait Dispatch {
     /// Passes a whole vector to an out. Returns false and changes nothing if frames already wait in
     /// the out's port, if the agenda has no room for all, or if the out takes single frames only.
     fn dispatch_vector(&mut self, cx: &Context<'_>, vector: &mut Vector, out: OutId) -> bool;
+
+    /// Passes a whole vector to the IPsec policies of its outs, one per frame. Returns false if another out is among
+    /// them, or the agenda has no room for all.
+    fn protect_vector(&mut self, vector: &mut Vector, outs: &[OutId]) -> bool;
 
     /// Passes the next `count` frames to an out.
     fn dispatch_run(
@@ -147,6 +154,7 @@ impl Outlet {
             index,
             pool,
             fragments: [Config::V4, Config::V6].map(Reassembly::new),
+            incomplete: Incomplete::default(),
             fragment_bytes_max: small / FRAGMENTS_SHARE,
             fragments4: None,
             ports: Vec::new(),

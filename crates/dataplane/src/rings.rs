@@ -41,7 +41,8 @@ pub enum Command {
     /// Route this packet of the router, which begins at `frame.l3`. `frame.egress`, if set, is the
     /// egress interface for link-local and multicast destinations.
     Output(Frame),
-    /// Send this packet of the router by this next hop, whatever routes say, to probe that path.
+    /// Send this packet of the router by this next hop, whatever routes say, to probe that path;
+    /// with [`NextHopId::NO_ROUTE`] by the point-to-point interface `egress` of the frame.
     Probe(Frame, NextHopId),
     /// Walk this punted packet again, because its neighbour is resolved. Packets of the router have
     /// `frame.ingress` unset. A packet that has passed all rules leaves by this next hop, if it is
@@ -80,6 +81,8 @@ pub enum Handed {
     Arrived(Frame),
     /// Transmission by this port, whose queues are all on other workers.
     Leaving(Frame, u16),
+    /// To be encapsulated by the tunnel of the interface in this slot, whose packets all leave by the other worker.
+    Tunnelled(Frame, u32),
     /// A packet that this router sends; the other worker owns its connection. It leaves by this
     /// next hop, or else along routes.
     Own(Frame, Option<NextHopId>),
@@ -95,6 +98,7 @@ impl Handed {
             | Self::Risen(frame)
             | Self::Arrived(frame)
             | Self::Leaving(frame, _)
+            | Self::Tunnelled(frame, _)
             | Self::Own(frame, _) => frame,
             Self::Queued(packet, _) => packet.carries.frame,
         }

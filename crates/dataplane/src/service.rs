@@ -9,12 +9,13 @@
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
+use frame::InterfaceId;
 use machine::Instant;
 use wire::Mac;
 
 use crate::drop::DropReason;
 use crate::flow::{Upper, upper4, upper6};
-use crate::gate::{Admission, Arrival, CHALLENGE_MAX, Gated, Limits, PerSender};
+use crate::gate::{Admission, Arrival, CHALLENGE_MAX, Gated, Limits, PerSender, Rates};
 use crate::packet::protocol;
 
 /// Maximum number of services.
@@ -172,6 +173,8 @@ pub struct Service {
     pub rate: Rate,
     /// Rate limit per sender without a gate: half of the service's rate by default.
     pub per_sender: PerSender,
+    /// Rate limit of all senders on one interface together, without a gate.
+    pub per_interface: Option<Rate>,
     /// Classifies the datagrams of known and unknown senders.
     pub gate: Gated,
 }
@@ -188,6 +191,7 @@ impl Service {
             meets_rules: true,
             scope: Scope::Everywhere,
             rate,
+            per_interface: None,
             gate: Gated::default(),
         }
     }
@@ -219,6 +223,7 @@ struct Facts {
     scope: Scope,
     rate: Rate,
     per_sender: PerSender,
+    per_interface: Option<Rate>,
     gate: Gated,
 }
 
@@ -229,6 +234,17 @@ pub struct DuplicateMatch {
     pub what: Match,
     /// The service that has it.
     pub by: &'static str,
+}
+
+/// A frame of a service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received<'a> {
+    /// Ingress interface.
+    pub(crate) interface: InterfaceId,
+    pub(crate) frame: &'a [u8],
+    /// Offset of the packet in the frame.
+    pub(crate) l3: usize,
+    pub(crate) now: Instant,
 }
 
 /// The result of a lookup for a packet for this router.
@@ -256,6 +272,7 @@ impl Services {
             scope: service.scope,
             rate: service.rate,
             per_sender: service.per_sender,
+            per_interface: service.per_interface,
             gate: service.gate.clone(),
         });
         let mut taken = Ok(());
@@ -289,15 +306,14 @@ impl Services {
         self.facts(id).is_some_and(|facts| facts.meets_rules)
     }
 
-    /// Decides whether control receives a frame of a service. The packet begins at `l3`.
+    /// Decides whether control receives a frame of a service.
     pub(crate) fn admit(
         &self,
         limits: &mut Limits,
         id: ServiceId,
-        frame: &[u8],
-        l3: usize,
-        now: Instant,
+        received: &Received<'_>,
     ) -> Admission {
+        let Received { frame, l3, now, .. } = *received;
         let Some(facts) = self.facts(id) else {
             return Admission::Dropped(DropReason::ServiceLimit);
         };
@@ -307,7 +323,12 @@ impl Services {
         {
             return limits.sort(id, facts.rate, &**gate, &arrival);
         }
-        limits.admit(id, facts.rate, facts.per_sender, frame, l3, now)
+        let rates = Rates {
+            service: facts.rate,
+            per_sender: facts.per_sender,
+            per_interface: facts.per_interface,
+        };
+        limits.admit(id, rates, received)
     }
 
     /// Writes the answer that asks the unknown sender of this packet to prove its address. Returns

@@ -67,16 +67,22 @@ impl Default for Snapshot {
 
 impl Snapshot {
     /// Returns true if packets take the walk of the fast path: besides routing, at most queues
-    /// apply.
+    /// and IPsec policies apply.
     pub(crate) const fn is_short(&self) -> bool {
         self.ipv4.is_short() && self.ipv6.is_short()
+    }
+
+    /// Returns true if neither queues nor IPsec policies apply to packets that take the walk of the fast path.
+    #[inline(always)]
+    pub(crate) fn is_routing_only(&self) -> bool {
+        !self.queues && self.ipsec.is_empty()
     }
 
     /// Returns true if nothing but routing applies to packets. Pass 3 then counts the frames of
     /// VLANs and sessions, together with those of the fast path.
     pub(crate) fn is_fast_path(&self) -> bool {
         let guards = self.firewall.guards(false) || self.firewall.guards(true);
-        !guards && self.is_short() && !self.queues
+        !guards && self.is_short() && self.is_routing_only()
     }
 
     /// The settings of a family.
@@ -248,10 +254,12 @@ impl FamilySettings {
         self.slow.is_empty()
     }
 
-    /// Returns true if packets take the walk of the fast path: at most queues apply behind it.
+    /// Returns true if packets take the walk of the fast path: at most IPsec policies apply in it, and queues
+    /// behind it.
     #[inline(always)]
     pub const fn is_short(&self) -> bool {
-        self.slow.0 & !(1 << SlowReason::Queues as u8) == 0
+        const WITHIN: u8 = 1 << SlowReason::Queues as u8 | 1 << SlowReason::IpsecPolicies as u8;
+        self.slow.0 & !WITHIN == 0
     }
 
     /// Returns true if the reverse path is checked.

@@ -20,12 +20,13 @@ use crate::drop::DropReason;
 use crate::interface::Above;
 use crate::outlet::Outlet;
 use crate::snapshot::Role;
-use crate::walk::{self, Context, Stage, untagged};
+use crate::walk::{self, Context, Stage, session_of, untagged};
 
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
 
-/// Copies received frames of a port; at a VLAN interface without the tags that name it.
+/// Copies received frames of a port; at a VLAN interface without the tags that name it, at a PPPoE session without the
+/// session's header.
 #[cold]
 #[inline(never)]
 pub(crate) fn received(cx: &Context<'_>, port: InterfaceId, frames: &[Frame], outlet: &mut Outlet) {
@@ -37,9 +38,14 @@ pub(crate) fn received(cx: &Context<'_>, port: InterfaceId, frames: &[Frame], ou
             let line = cx.interfaces.get(id);
             id != port && line.is_some_and(|line| line.above == Above::Nothing)
         };
-        let vlan = untagged(cx, port, frame.bytes()).filter(|(id, _)| is_own(*id));
-        if let Some((vlan, l3)) = vlan {
-            show(cx, vlan, Direction::Received, frame, l3, outlet);
+        let Some((id, l3)) = untagged(cx, port, frame.bytes()) else {
+            continue;
+        };
+        if is_own(id) {
+            show(cx, id, Direction::Received, frame, l3, outlet);
+        }
+        if let Some((session, l3)) = session_of(cx, id, frame.bytes(), l3) {
+            show(cx, session, Direction::Received, frame, l3, outlet);
         }
     }
 }
@@ -104,7 +110,7 @@ fn mirror(
     }
 }
 
-/// Copies a frame at a tapped interface, without the tags in front of its packet.
+/// Copies a frame at a tapped interface, without the tags and the PPPoE session header in front of its packet.
 #[inline(always)]
 pub(crate) fn show(
     cx: &Context<'_>,

@@ -359,6 +359,11 @@ impl Worker {
                 count += 1;
                 match handed {
                     Handed::Leaving(frame, port) => self.outlet.send_own(cx, frame, port),
+                    Handed::Tunnelled(frame, slot) => {
+                        if let Err(frame) = self.outlet.agenda.put(Item::Leaving(slot), frame) {
+                            self.outlet.lose(frame, DropReason::AgendaFull);
+                        }
+                    }
                     Handed::Own(frame, by) => walk::own_here(cx, frame, by, &mut self.outlet),
                     Handed::Queued(packet, leaf) => {
                         queueing::queued(cx, packet, &leaf, &mut self.outlet);
@@ -394,12 +399,7 @@ impl Worker {
                 }
                 Some(Item::Protecting) => {
                     let before = outlet.meter.turn(Facility::Encrypting);
-                    let Scratch {
-                        nexts,
-                        association_paths,
-                        ..
-                    } = &mut *self.scratch;
-                    ipsec::protect(cx, vector, nexts, association_paths, outlet);
+                    ipsec::protect(cx, vector, &mut self.scratch.nexts, outlet);
                     outlet.meter.turn(before);
                 }
                 Some(Item::Bridging(slot)) => {

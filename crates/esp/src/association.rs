@@ -16,6 +16,12 @@ pub(crate) struct Shared {
     pub(crate) spi: u32,
     pub(crate) suite: Suite,
     pub(crate) numbering: Numbering,
+    /// Length of the headers before the payload, in bytes.
+    front: u8,
+    /// Length of the ICV in bytes.
+    icv: u8,
+    /// Alignment of payload, padding and trailer together, in bytes, less 1. The alignment is a power of two.
+    align_mask: u8,
     pub(crate) cipher: Cipher,
     pub(crate) mac: Mac,
 }
@@ -33,20 +39,37 @@ impl Shared {
             spi,
             suite,
             numbering,
+            front: (HEADER_BYTES + suite.encryption.iv_len()) as u8,
+            icv: suite.icv_len() as u8,
+            align_mask: (suite.encryption.block_len() - 1) as u8,
             cipher: Cipher::new(suite.encryption, &keys.encryption),
             mac: Mac::new(suite.authentication, &keys.authentication),
         })
     }
 
     /// Length of the headers before the payload, in bytes.
+    #[inline(always)]
     pub(crate) fn front(&self) -> usize {
-        HEADER_BYTES + self.suite.encryption.iv_len()
+        self.front.into()
+    }
+
+    /// Length of the ICV in bytes.
+    #[inline(always)]
+    pub(crate) fn icv(&self) -> usize {
+        self.icv.into()
     }
 
     /// Length of padding and trailer after a payload, in bytes, without the ICV.
+    #[inline(always)]
     pub(crate) fn trailer(&self, payload: usize) -> usize {
-        let block = self.suite.encryption.block_len();
-        (payload + TRAILER_BYTES).next_multiple_of(block) - payload
+        let mask = usize::from(self.align_mask);
+        ((payload + TRAILER_BYTES + mask) & !mask) - payload
+    }
+
+    /// Returns true if a text of this length in bytes is aligned.
+    #[inline(always)]
+    pub(crate) fn is_aligned(&self, text: usize) -> bool {
+        text & usize::from(self.align_mask) == 0
     }
 
     /// Returns the implied authenticated data: upper half of an extended sequence number (RFC 4303, 2.2.1).
@@ -107,6 +130,7 @@ impl Outbound {
     }
 
     /// Returns the SPI.
+    #[inline]
     pub fn spi(&self) -> u32 {
         self.shared.spi
     }
@@ -117,15 +141,16 @@ impl Outbound {
     }
 
     /// Returns the bytes needed before and after a payload.
+    #[inline]
     pub fn room(&self, payload: usize) -> (usize, usize) {
-        let back = self.shared.trailer(payload) + self.shared.suite.icv_len();
+        let back = self.shared.trailer(payload) + self.shared.icv();
         (self.shared.front(), back)
     }
 
     /// Returns the longest payload whose packet, from SPI to ICV, has at most `len` bytes; `None` if even an
     /// empty payload does not fit.
     pub fn payload_max(&self, len: usize) -> Option<usize> {
-        let fixed = self.shared.front() + self.shared.suite.icv_len();
+        let fixed = self.shared.front() + self.shared.icv();
         let blocks = len.checked_sub(fixed)? / self.shared.suite.encryption.block_len();
         (blocks * self.shared.suite.encryption.block_len()).checked_sub(TRAILER_BYTES)
     }
@@ -250,6 +275,7 @@ impl Inbound {
     }
 
     /// Returns the SPI.
+    #[inline]
     pub fn spi(&self) -> u32 {
         self.shared.spi
     }

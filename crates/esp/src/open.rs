@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use subtle::ConstantTimeEq;
 
 use crate::association::{HEADER_BYTES, Inbound, TRAILER_BYTES};
-use crate::work::{Work, authenticate, group, parts, runs};
+use crate::work::{CHUNK_PACKETS, Work, authenticate, group, in_order, parts, runs};
 use crate::{BATCH, Fault};
 
 /// A packet to open.
@@ -54,26 +54,15 @@ pub fn open(batch: &mut [Opening<'_>]) {
 }
 
 fn open_part(part: &mut [Opening<'_>]) {
-    let mut work = SmallVec::<[Packet<'_>; BATCH]>::new();
-    for (index, packet) in (0..).zip(part) {
-        match look(packet.sa, packet.bytes) {
-            Ok((front, end, number)) => work.push(Work {
-                sa: packet.sa,
-                bytes: packet.bytes,
-                front,
-                end,
-                payload: 0,
-                number,
-                index,
-                fault: None,
-                outcome: &mut packet.outcome,
-            }),
-            Err(fault) => {
-                packet.sa.count_fault(fault);
-                packet.outcome = Err(fault);
-            }
-        }
+    if part
+        .iter()
+        .all(|packet| packet.sa.shared.cipher.keeps_order())
+    {
+        return open_in_order(part);
     }
+    let mut work = SmallVec::<[Packet<'_>; BATCH]>::new();
+    let packets = (0..).zip(part);
+    work.extend(packets.filter_map(|(index, packet)| prepare(index, packet)));
     group(&mut work);
     for part in parts(&mut work) {
         prove(part);
@@ -83,11 +72,49 @@ fn open_part(part: &mut [Opening<'_>]) {
     }
 }
 
+/// Opens packets in the order of the batch, those of one association together where they are neighbours.
+fn open_in_order(part: &mut [Opening<'_>]) {
+    in_order(
+        part,
+        |packet| &packet.sa.shared,
+        |run| {
+            let mut work = SmallVec::<[Packet<'_>; CHUNK_PACKETS]>::new();
+            let packets = (0..).zip(run);
+            work.extend(packets.filter_map(|(index, packet)| prepare(index, packet)));
+            prove(&mut work);
+            finish(&mut work);
+        },
+    );
+}
+
+/// Checks a packet before any cryptography. Returns `None` after a fault.
+#[inline(always)]
+fn prepare<'p>(index: u16, packet: &'p mut Opening<'_>) -> Option<Packet<'p>> {
+    match look(packet.sa, packet.bytes) {
+        Ok((front, end, number)) => Some(Work {
+            sa: packet.sa,
+            bytes: packet.bytes,
+            front,
+            end,
+            payload: 0,
+            number,
+            index,
+            fault: None,
+            outcome: &mut packet.outcome,
+        }),
+        Err(fault) => {
+            packet.sa.count_fault(fault);
+            packet.outcome = Err(fault);
+            None
+        }
+    }
+}
+
 /// Checks length and sequence number. Returns start and end of the ciphertext, and the sequence number.
+#[inline(always)]
 fn look(sa: &Inbound, bytes: &[u8]) -> Result<(usize, usize, u64), Fault> {
-    let suite = sa.shared.suite;
     let front = sa.shared.front();
-    let end = bytes.len().checked_sub(suite.icv_len());
+    let end = bytes.len().checked_sub(sa.shared.icv());
     let text = end.and_then(|end| end.checked_sub(front));
     let (Some(end), Some(text)) = (end, text) else {
         return Err(Fault::Malformed);
@@ -95,7 +122,7 @@ fn look(sa: &Inbound, bytes: &[u8]) -> Result<(usize, usize, u64), Fault> {
     let Some(&[s0, s1, s2, s3, n0, n1, n2, n3]) = bytes.first_chunk::<HEADER_BYTES>() else {
         return Err(Fault::Malformed);
     };
-    let is_whole = text >= TRAILER_BYTES && text.is_multiple_of(suite.encryption.block_len());
+    let is_whole = text >= TRAILER_BYTES && sa.shared.is_aligned(text);
     if !is_whole || u32::from_be_bytes([s0, s1, s2, s3]) != sa.shared.spi {
         return Err(Fault::Malformed);
     }
@@ -142,25 +169,33 @@ fn finish(run: &mut [Packet<'_>]) {
     );
     let (mut packets, mut bytes) = (0, 0);
     for work in run {
-        let opened = match work.fault {
+        let payload = match work.fault {
             None => unwrap(work),
             Some(fault) => Err(fault),
         };
-        match &opened {
-            Ok(opened) => {
+        match payload {
+            Ok((payload, next_header)) => {
                 packets += 1;
-                bytes += opened.payload.len() as u64;
+                bytes += payload.len() as u64;
+                *work.outcome = Ok(Opened {
+                    payload,
+                    next_header,
+                    number: work.number,
+                });
             }
-            Err(fault) => sa.count_fault(*fault),
+            Err(fault) => {
+                sa.count_fault(fault);
+                *work.outcome = Err(fault);
+            }
         }
-        *work.outcome = opened;
     }
     sa.count(packets, bytes);
 }
 
-/// Checks and removes the padding.
-fn unwrap(work: &mut Packet<'_>) -> Result<Opened, Fault> {
-    let (front, number) = (work.front, work.number);
+/// Checks and removes the padding. Returns the range of the payload and its protocol.
+#[inline(always)]
+fn unwrap(work: &mut Packet<'_>) -> Result<(Range<usize>, u8), Fault> {
+    let front = work.front;
     let Some((text, &mut [pad, next_header])) = work.text().split_last_chunk_mut::<TRAILER_BYTES>()
     else {
         return Err(Fault::Malformed);
@@ -171,9 +206,5 @@ fn unwrap(work: &mut Packet<'_>) -> Result<Opened, Fault> {
     if !(1..=pad).eq(padding.iter().copied()) {
         return Err(Fault::Padding);
     }
-    Ok(Opened {
-        payload: front..front + payload,
-        next_header,
-        number,
-    })
+    Ok((front..front + payload, next_header))
 }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::association::{HEADER_BYTES, Outbound, TRAILER_BYTES};
 use crate::cipher::Cipher;
-use crate::work::{Work, authenticate, group, parts, runs};
+use crate::work::{CHUNK_PACKETS, Work, authenticate, group, in_order, parts, runs};
 use crate::{BATCH, Fault, suite::Encryption};
 
 /// A packet to seal.
@@ -47,30 +47,15 @@ pub fn seal(batch: &mut [Sealing<'_>]) {
 }
 
 fn seal_part(part: &mut [Sealing<'_>]) {
-    let mut work = SmallVec::<[Packet<'_>; BATCH]>::new();
-    for (index, packet) in (0..).zip(part) {
-        let (front, back) = packet.sa.room(packet.payload.min(packet.bytes.len()));
-        if packet.bytes.len().checked_sub(front + back) != Some(packet.payload) {
-            packet.outcome = Err(Fault::Room);
-            continue;
-        }
-        let end = packet.bytes.len() - packet.sa.shared.suite.icv_len();
-        pad(
-            &mut packet.bytes[front + packet.payload..end],
-            packet.next_header,
-        );
-        work.push(Work {
-            sa: packet.sa,
-            bytes: packet.bytes,
-            front,
-            end,
-            payload: packet.payload,
-            number: 0,
-            index,
-            fault: None,
-            outcome: &mut packet.outcome,
-        });
+    if part
+        .iter()
+        .all(|packet| packet.sa.shared.cipher.keeps_order())
+    {
+        return seal_in_order(part);
     }
+    let mut work = SmallVec::<[Packet<'_>; BATCH]>::new();
+    let packets = (0..).zip(part);
+    work.extend(packets.filter_map(|(index, packet)| prepare(index, packet)));
     group(&mut work);
     for run in runs(&mut work) {
         begin(run);
@@ -81,6 +66,47 @@ fn seal_part(part: &mut [Sealing<'_>]) {
     for run in runs(&mut work) {
         finish(run);
     }
+}
+
+/// Seals packets in the order of the batch, those of one association together where they are neighbours.
+fn seal_in_order(part: &mut [Sealing<'_>]) {
+    in_order(
+        part,
+        |packet| &packet.sa.shared,
+        |run| {
+            let mut work = SmallVec::<[Packet<'_>; CHUNK_PACKETS]>::new();
+            let packets = (0..).zip(run);
+            work.extend(packets.filter_map(|(index, packet)| prepare(index, packet)));
+            begin(&mut work);
+            protect(&mut work);
+            finish(&mut work);
+        },
+    );
+}
+
+/// Checks the room around a payload and writes its trailer. Returns `None` after a fault.
+#[inline(always)]
+fn prepare<'p>(index: u16, packet: &'p mut Sealing<'_>) -> Option<Packet<'p>> {
+    let shared = &packet.sa.shared;
+    let (front, back) = packet.sa.room(packet.payload.min(packet.bytes.len()));
+    if packet.bytes.len().checked_sub(front + back) != Some(packet.payload) {
+        packet.outcome = Err(Fault::Room);
+        return None;
+    }
+    let end = packet.bytes.len() - shared.icv();
+    let trailer = packet.bytes.get_mut(front + packet.payload..end);
+    pad(trailer.unwrap_or_default(), packet.next_header);
+    Some(Work {
+        sa: packet.sa,
+        bytes: packet.bytes,
+        front,
+        end,
+        payload: packet.payload,
+        number: 0,
+        index,
+        fault: None,
+        outcome: &mut packet.outcome,
+    })
 }
 
 /// Writes padding, pad length and next header (RFC 4303, 2.4 to 2.6).

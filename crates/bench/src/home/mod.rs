@@ -1,5 +1,5 @@
-//! Benchmark rows of home routers: VLANs, tunnels, IPsec, queues and a bridge behind RouterOS's
-//! default configuration.
+//! Benchmark rows of home routers: VLANs, a PPPoE session, tunnels, IPsec, queues and a bridge
+//! behind RouterOS's default configuration.
 //!
 //! Clients of the LAN talk to servers behind the far side, 64,000 UDP connections over IPv4, both
 //! directions in turn. The default filter, connection tracking and masquerade apply; rows with
@@ -33,6 +33,8 @@ use dataplane::packet::{Tuple, protocol};
 pub const HOME: &[&str] = &[
     "vlan+home",
     "vlan+home-fasttrack",
+    "pppoe+home",
+    "pppoe+home-fasttrack",
     "ipip+home",
     "ipip+home-fasttrack",
     "gre+home",
@@ -61,6 +63,8 @@ const QUEUES: u64 = 25;
 const CLIENT_BITS: u8 = 16;
 /// The interface of the near VLAN.
 const NEAR_VLAN: InterfaceId = InterfaceId(EGRESS.0 + 1);
+/// The interface of the PPPoE session.
+const SESSION: InterfaceId = InterfaceId(EGRESS.0 + 1);
 /// The interface of the far VLAN.
 const FAR_VLAN: InterfaceId = InterfaceId(EGRESS.0 + 2);
 
@@ -69,6 +73,8 @@ const FAR_VLAN: InterfaceId = InterfaceId(EGRESS.0 + 2);
 enum Layer {
     /// VLANs on both sides.
     Vlan,
+    /// A PPPoE session of this router as WAN.
+    Pppoe,
     /// A tunnel to the servers.
     Tunnel(TunnelKind),
     /// An IPsec policy in tunnel mode.
@@ -83,6 +89,7 @@ impl Layer {
     fn of(row: &str) -> Self {
         match row.split_once('+').map_or(row, |(layer, _)| layer) {
             "vlan" => Self::Vlan,
+            "pppoe" => Self::Pppoe,
             "ipip" => Self::Tunnel(TunnelKind::Between(Carries::Packets)),
             "gre" => Self::Tunnel(TunnelKind::Between(Carries::Gre)),
             "eoip" => Self::Tunnel(TunnelKind::Between(Carries::Frames(100))),
@@ -97,13 +104,14 @@ impl Layer {
     /// Returns true if packets leave by an interface of the list WAN without IPsec: the default
     /// configuration masquerades them.
     fn masquerades(self) -> bool {
-        matches!(self, Self::Vlan | Self::Queues | Self::Bridge)
+        matches!(self, Self::Vlan | Self::Pppoe | Self::Queues | Self::Bridge)
     }
 
     /// Returns the interface lists LAN and WAN.
     fn lists(self) -> Lists {
         match self {
             Self::Vlan => Lists::new(NEAR_VLAN, FAR_VLAN),
+            Self::Pppoe => Lists::new(INGRESS, SESSION),
             Self::Bridge => Lists::new(bridged::BRIDGE, EGRESS),
             _ => Lists::new(INGRESS, EGRESS),
         }
@@ -180,11 +188,11 @@ fn rig(kind: Kind, workers: u16, seed: u64) -> Result<Rig, Invalid> {
     match kind.layer {
         Layer::Vlan => {
             rig.tag(1);
-            let details = Details {
-                address4: Some(Ipv4Addr::from_bits(OWN4)),
-                ..Details::default()
-            };
-            rig.interfaces().set_details(FAR_VLAN, Arc::new(details));
+            give_address(&rig, FAR_VLAN);
+        }
+        Layer::Pppoe => {
+            rig.dial(SESSION, path::SESSION)?;
+            give_address(&rig, SESSION);
         }
         Layer::Tunnel(dug) => {
             rig.add_tunnel(dug, true)?;
@@ -202,6 +210,15 @@ fn rig(kind: Kind, workers: u16, seed: u64) -> Result<Rig, Invalid> {
     }
     rig.lead_clients(&path::to_clients(kind.layer));
     Ok(rig)
+}
+
+/// Gives the address that masquerade uses to an interface of the far side.
+fn give_address(rig: &Rig, interface: InterfaceId) {
+    let details = Details {
+        address4: Some(Ipv4Addr::from_bits(OWN4)),
+        ..Details::default()
+    };
+    rig.interfaces().set_details(interface, Arc::new(details));
 }
 
 /// Loads the packets of a worker, begins their connections, and checks where packets of both

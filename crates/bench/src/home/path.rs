@@ -13,11 +13,21 @@ use crate::rig::{CLIENT_MAC, FAR_MAC, FAR_VLAN, MAC, OWN4};
 use crate::tunnels::{TunnelKind, WIREGUARD};
 use crate::{Family, Invalid, protected, traffic};
 use dataplane::encap::between::Carries;
+use dataplane::interface::Session;
 use dataplane::out::OutId;
 use dataplane::packet::{Tuple, protocol};
 use dataplane::rule::{Match, Matcher};
 use dataplane::table::Adjacency;
+use wire::Mac;
 
+/// The PPPoE session: the first gateway is the peer.
+pub(super) const SESSION: Session = Session {
+    peer: Mac({
+        let [a, b, c, d, e] = GATEWAYS;
+        [a, b, c, d, e, 0]
+    }),
+    number: 0x1234,
+};
 /// The VLAN of the clients.
 const NEAR_VLAN: u16 = 1;
 /// Payload of every packet.
@@ -40,7 +50,7 @@ pub(super) fn outer_packets(layer: Layer) -> Vec<Matcher> {
         Layer::Tunnel(TunnelKind::Vxlan) => port(wire::vxlan::PORT),
         Layer::Tunnel(TunnelKind::Wireguard) => port(WIREGUARD),
         Layer::Esp => protocol(ESP),
-        Layer::Vlan | Layer::Queues | Layer::Bridge => Vec::new(),
+        Layer::Vlan | Layer::Pppoe | Layer::Queues | Layer::Bridge => Vec::new(),
     }
 }
 
@@ -54,7 +64,7 @@ pub(super) fn to_clients(layer: Layer) -> Adjacency {
             (hop.egress, hop.out) = (BRIDGE, OutId::bridge(BRIDGE));
             hop
         }
-        Layer::Tunnel(_) | Layer::Esp | Layer::Queues => hop,
+        Layer::Pppoe | Layer::Tunnel(_) | Layer::Esp | Layer::Queues => hop,
     }
 }
 
@@ -70,7 +80,7 @@ impl Path {
         let far = match layer {
             Layer::Tunnel(kind) => Some(Far::new(kind)),
             Layer::Esp => Some(protected::far()),
-            Layer::Vlan | Layer::Queues | Layer::Bridge => None,
+            Layer::Vlan | Layer::Pppoe | Layer::Queues | Layer::Bridge => None,
         };
         Self { layer, far }
     }
@@ -81,7 +91,7 @@ impl Path {
         match self.layer {
             Layer::Vlan => tag(&mut frame, NEAR_VLAN),
             Layer::Bridge => frame[..6].copy_from_slice(&BRIDGE_MAC),
-            Layer::Tunnel(_) | Layer::Esp | Layer::Queues => {}
+            Layer::Pppoe | Layer::Tunnel(_) | Layer::Esp | Layer::Queues => {}
         }
         frame
     }
@@ -100,8 +110,10 @@ impl Path {
             link.rotate_left(6);
             return Ok(far.encapsulate(&link, &answer));
         }
-        if self.layer == Layer::Vlan {
-            tag(&mut answer, FAR_VLAN);
+        match self.layer {
+            Layer::Vlan => tag(&mut answer, FAR_VLAN),
+            Layer::Pppoe => into_session(&mut answer),
+            _ => {}
         }
         Ok(answer)
     }
@@ -154,6 +166,7 @@ impl Path {
         match (&self.far, self.layer) {
             (Some(far), _) => far.decapsulate(frame),
             (None, Layer::Vlan) => without_tag(frame, FAR_VLAN),
+            (None, Layer::Pppoe) => out_of_session(frame),
             (None, _) => Some(frame.to_vec()),
         }
     }
@@ -187,6 +200,22 @@ fn without_tag(frame: &[u8], vlan_id: u16) -> Option<Vec<u8>> {
     let [high, low] = vlan_id.to_be_bytes();
     let behind = frame.get(12..)?.strip_prefix(&[0x81, 0, high, low])?;
     Some([&frame[..12], behind].concat())
+}
+
+/// Puts an IPv4 packet behind an Ethernet header into the session.
+fn into_session(frame: &mut Vec<u8>) {
+    let packet = frame.len() - ETHERNET;
+    let header = hops::session_header(Family::Ipv4, SESSION, packet);
+    frame.splice(12..ETHERNET, header);
+}
+
+/// Returns the IPv4 packet of session data behind an Ethernet header; `None` for other frames, and for frames whose
+/// header states another length.
+fn out_of_session(frame: &[u8]) -> Option<Vec<u8>> {
+    let packet = frame.len().checked_sub(ETHERNET + Session::HEADER)?;
+    let header = hops::session_header(Family::Ipv4, SESSION, packet);
+    let behind = frame.get(12..)?.strip_prefix(&header[..])?;
+    Some([&frame[..12], &[0x08, 0x00], behind].concat())
 }
 
 fn reversed(tuple: &Tuple) -> Tuple {

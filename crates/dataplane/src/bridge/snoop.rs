@@ -10,6 +10,7 @@ use crate::drop::DropReason;
 use crate::gate::Admission;
 use crate::outlet::Outlet;
 use crate::punt::PuntReason;
+use crate::service::Received;
 use crate::walk::Context;
 
 /// The service that receives snooped frames for control. Such a frame keeps its VLAN tags.
@@ -40,9 +41,14 @@ pub(super) fn tell(cx: &Context<'_>, source: &Source<'_>, frame: &Frame, outlet:
     let Some(id) = cx.snapshot.services.named(SNOOPED) else {
         return;
     };
-    let (bytes, l3) = (frame.bytes(), usize::from(frame.l3));
+    let received = Received {
+        interface: frame.ingress,
+        frame: frame.bytes(),
+        l3: frame.l3.into(),
+        now: cx.now,
+    };
     let services = &cx.snapshot.services;
-    let admission = services.admit(&mut outlet.limits, id, bytes, l3, cx.now);
+    let admission = services.admit(&mut outlet.limits, id, &received);
     if let Admission::Dropped(reason) | Admission::Challenged(reason) = admission {
         if reason == DropReason::ServiceLimit {
             outlet.counters.service(id).lost.add(1);

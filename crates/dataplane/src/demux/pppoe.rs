@@ -21,6 +21,9 @@ pub(crate) const HEADER: usize = 8;
 const PROTOCOL: usize = 2;
 /// Version 1, type 1, code 0: session data.
 const DATA: u16 = 0x1100;
+/// Bytes of flags and sequence number of a multilink fragment, and the flags of a whole packet (RFC 1990, 3).
+const SEQUENCE: usize = 4;
+const WHOLE: u8 = 0xc0;
 /// PPP protocol numbers of IPv4 and IPv6 (RFC 1332, RFC 5072).
 pub(crate) const PPP_IPV4: u16 = 0x0021;
 pub(crate) const PPP_IPV6: u16 = 0x0057;
@@ -44,6 +47,14 @@ impl Session {
         let ([a, b], [c, d]) = (DATA.to_be_bytes(), self.number.to_be_bytes());
         let [g, h] = protocol.to_be_bytes();
         [a, b, c, d, 0, 0, g, h]
+    }
+
+    /// Returns the header in front of a packet of this family and length; `None` for a packet beyond the length field.
+    pub fn header_with(&self, ipv6: bool, packet_bytes: usize) -> Option<[u8; HEADER]> {
+        let mut header = self.header(ipv6);
+        let len = u16::try_from(packet_bytes + PROTOCOL).ok()?;
+        header[4..6].copy_from_slice(&len.to_be_bytes());
+        Some(header)
     }
 }
 
@@ -77,11 +88,7 @@ impl Header {
     /// Returns the EtherType of the packet; `None` where the PPP protocol is not IP.
     #[inline(always)]
     pub(crate) const fn ethertype(&self) -> Option<u16> {
-        match self.protocol {
-            PPP_IPV4 => Some(EtherType::IPV4.0),
-            PPP_IPV6 => Some(EtherType::IPV6.0),
-            _ => None,
-        }
+        ethertype_of(self.protocol)
     }
 
     /// Returns how many of the `rest` bytes behind the header are the packet; `None` where fewer came than the length
@@ -90,6 +97,16 @@ impl Header {
     pub(crate) fn packet_bytes(&self, rest: usize) -> Option<usize> {
         let bytes = usize::from(self.len).checked_sub(PROTOCOL)?;
         (bytes <= rest).then_some(bytes)
+    }
+}
+
+/// Returns the EtherType of packets of a PPP protocol; `None` where the protocol is not IP.
+#[inline(always)]
+pub(crate) const fn ethertype_of(protocol: u16) -> Option<u16> {
+    match protocol {
+        PPP_IPV4 => Some(EtherType::IPV4.0),
+        PPP_IPV6 => Some(EtherType::IPV6.0),
+        _ => None,
     }
 }
 
@@ -130,6 +147,29 @@ pub(crate) fn is_behind(bytes: &[u8], l3: usize) -> bool {
         .and_then(<[u8]>::first_chunk);
     (ETHERNET..bytes.len()).contains(&at)
         && kind.is_some_and(|kind| u16::from_be_bytes(*kind) == SESSION_DATA)
+}
+
+/// Returns the EtherType of an IP packet that begins at `l3`, behind the header of a session.
+pub(crate) fn ethertype_of_packet(bytes: &[u8], l3: usize) -> Option<u16> {
+    let at = l3.checked_sub(HEADER).filter(|at| *at >= ETHERNET)?;
+    let kind = bytes.get(at - 2..at)?.first_chunk()?;
+    let header = bytes.get(at..l3)?.first_chunk()?;
+    let is_session = u16::from_be_bytes(*kind) == SESSION_DATA;
+    is_session.then(|| Header::new(*header).ethertype())?
+}
+
+/// Returns true if session data, from its PPPoE header on, is a multilink fragment for the data plane: a part of a
+/// packet, or a whole IP packet. Control packets arrive whole, and control receives them.
+pub(crate) fn is_fragment_of_data(behind: &[u8]) -> bool {
+    let Some((header, rest)) = behind.split_first_chunk() else {
+        return false;
+    };
+    // Linux compresses the protocol field within fragments, as RFC 1990, 2, permits without negotiation.
+    let carried = ppp::split(rest.get(SEQUENCE..).unwrap_or_default());
+    let protocol = carried.map_or(0, |(protocol, _)| protocol);
+    let is_whole = rest.first().is_some_and(|flags| flags & WHOLE == WHOLE);
+    Header::new(*header).protocol == ppp::MULTILINK
+        && (!is_whole || ethertype_of(protocol).is_some())
 }
 
 /// Writes the length of the IP packet of a frame into the header of the PPPoE session in front of it.

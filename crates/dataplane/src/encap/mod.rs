@@ -9,6 +9,8 @@
 //! A worker chooses the encapsulation once for a vector, and calls it directly.
 
 pub mod between;
+pub(crate) mod incomplete;
+pub mod multilink;
 mod next;
 #[cfg(test)]
 mod null;
@@ -48,6 +50,8 @@ macro_rules! encapsulations {
             Wireguard(crate::encap::wireguard::Wireguard),
             /// Frames in UDP datagrams; the learned host selects the peer.
             Vxlan(crate::encap::vxlan::Vxlan),
+            /// Packets of a PPPoE session; long ones in fragments.
+            Multilink(crate::encap::multilink::Multilink),
             #[cfg(test)]
             /// IPv4 packets behind a bare IPv4 header, for tests.
             Null(crate::encap::null::Null),

@@ -9,6 +9,7 @@ use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::outlet::{Dispatch, Outlet};
 use crate::punt::PuntReason;
+use crate::rings::Handed;
 use crate::table::{Adjacency, Kind};
 use crate::walk::{self, Context};
 
@@ -21,6 +22,10 @@ pub(crate) enum Next {
     Finish(OutId, u32),
     /// The output path of the router. The packet begins at `frame.l3`.
     Own,
+    /// Multilink fragments of the session of the frame's egress interface.
+    Fragments,
+    /// The worker that sends the packets of the tunnel.
+    HandOver(u16),
     /// A punt to control.
     Punt(PuntReason),
     /// A drop.
@@ -34,6 +39,24 @@ impl Next {
             Self::Out(out) => outlet.dispatch(cx, frame, out),
             Self::Finish(out, mtu) => walk::finish(cx, outlet, frame, out, mtu),
             Self::Own => outlet.route_own(cx, frame),
+            Self::Fragments => {
+                let mut frame = Some(frame);
+                let slot = frame.as_ref().map_or(0, |frame| frame.egress.slot() as u32);
+                cx.interfaces.tunnel(slot, |tunnel| {
+                    frame
+                        .take()
+                        .map(|frame| tunnel.send_long(cx, frame, outlet))
+                });
+                if let Some(frame) = frame {
+                    outlet.lose(frame, DropReason::EgressDown);
+                }
+            }
+            Self::HandOver(worker) => {
+                let slot = frame.egress.slot() as u32;
+                if let Some((frame, reason)) = outlet.hand(worker, Handed::Tunnelled(frame, slot)) {
+                    outlet.lose(frame, reason);
+                }
+            }
             Self::Punt(why) => outlet.punt(frame, why),
             Self::Lost(reason) => outlet.lose(frame, reason),
         }

@@ -8,6 +8,7 @@ use super::vxlan::Targets;
 use super::{DEPTH, Encapsulation, Form, encapsulations};
 use crate::agenda::Item;
 use crate::counters::Traffic;
+use crate::demux::pppoe;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
@@ -42,6 +43,16 @@ pub(crate) trait Encap {
         frame: &mut Frame,
         pool: &mut Pool,
     ) -> Result<OuterPath, Exit>;
+
+    /// Sends a frame that the tunnel's [`Next::Fragments`] asked for.
+    fn send_long(&self, _: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+        outlet.lose(frame, DropReason::TooBig);
+    }
+
+    /// Returns true if another worker sends all packets of the tunnel.
+    fn leaves_elsewhere(&self, _: &Outlet) -> bool {
+        false
+    }
 
     /// Classifies a packet for this router; `None` leaves the packet to the other encapsulations.
     fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival>;
@@ -127,6 +138,23 @@ macro_rules! functions {
                 }
             }
 
+            /// Returns true if the tunnel is a PPP session with multilink framing.
+            pub(crate) const fn joins_fragments(&self) -> bool {
+                matches!(self, Self::Multilink(_))
+            }
+
+            pub(super) fn send_long(&self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+                match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => settings.send_long(cx, frame, outlet),)+
+                }
+            }
+
+            fn leaves_elsewhere(&self, outlet: &Outlet) -> bool {
+                match self {
+                    $($(#[cfg($when)])? Self::$name(settings) => settings.leaves_elsewhere(outlet),)+
+                }
+            }
+
             pub(super) fn encapsulate_unencrypted(
                 &self,
                 cx: &Context<'_>,
@@ -169,9 +197,23 @@ pub(crate) fn leave(
     targets: &mut Targets,
     outlet: &mut Outlet,
 ) {
-    if cx.interfaces.taps().any() {
+    let elsewhere = |tunnel: &Encapsulation| tunnel.leaves_elsewhere(outlet);
+    if cx.interfaces.taps().any() && cx.interfaces.tunnel(slot, elsewhere) != Some(true) {
         for frame in frames.frames() {
-            tap::show(cx, frame.egress, Direction::Transmitted, frame, 0, outlet);
+            let l3 = usize::from(frame.l3);
+            let front = if pppoe::is_behind(frame.bytes(), l3) {
+                l3
+            } else {
+                0
+            };
+            tap::show(
+                cx,
+                frame.egress,
+                Direction::Transmitted,
+                frame,
+                front,
+                outlet,
+            );
         }
     }
     let mut batch = Batch { nexts, targets };

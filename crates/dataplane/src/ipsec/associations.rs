@@ -4,13 +4,11 @@
 //! packet names its association by a number that this router chose (SPI).
 
 use core::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use arc_swap::{ArcSwapOption, Guard};
+use crate::numbered::{Numbered, Reader};
 
-use crate::numbered::Numbered;
-
-/// Number of slots, hence the most policies with associations.
+/// Number of slots that control gives to policies, hence the most policies with associations.
 pub const SLOTS: usize = 16_384;
 
 /// The protocol of an association.
@@ -117,50 +115,42 @@ pub struct Arriving {
 }
 
 /// The table of all associations.
+#[derive(Debug, Default)]
 pub struct Associations {
-    /// Associations for transmission, by slot. Memory is allocated on first use.
-    leaving: LazyLock<Box<[ArcSwapOption<Leaving>]>>,
+    /// Associations for transmission, by slot.
+    leaving: Numbered<Leaving>,
     /// Associations for reception, by SPI.
     arriving: Numbered<Arriving>,
-}
-
-impl Default for Associations {
-    fn default() -> Self {
-        Self {
-            leaving: LazyLock::new(|| (0..SLOTS).map(|_| ArcSwapOption::empty()).collect()),
-            arriving: Numbered::default(),
-        }
-    }
-}
-
-impl core::fmt::Debug for Associations {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Associations")
-            .field("arriving", &self.arriving)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Associations {
     /// Returns true if a policy has an association for transmission.
     #[inline]
     pub fn can_protect(&self, slot: u32) -> bool {
-        let place = self.leaving.get(slot as usize);
-        place.is_some_and(|place| place.load().is_some())
+        self.leaving.reader().get(slot).is_some()
     }
 
     /// Returns the association for transmission of a policy.
     #[inline]
-    pub fn leaving(&self, slot: u32) -> Option<Guard<Option<Arc<Leaving>>>> {
-        self.leaving.get(slot as usize).map(ArcSwapOption::load)
+    pub fn leaving(&self, slot: u32) -> Option<Arc<Leaving>> {
+        self.leaving.get(slot)
+    }
+
+    /// Returns a reader of the associations for transmission, by slot.
+    #[inline]
+    pub(crate) fn leaving_reader(&self) -> Reader<Leaving> {
+        self.leaving.reader()
     }
 
     /// Sets the association for transmission of a policy. Returns the previous one.
     pub fn set_leaving(&self, slot: u32, now: Option<Arc<Leaving>>) -> Option<Arc<Leaving>> {
-        self.leaving.get(slot as usize)?.swap(now)
+        match now {
+            Some(now) => self.leaving.put(slot, now),
+            None => self.leaving.remove(slot),
+        }
     }
 
-    /// Returns true if there is no association.
+    /// Returns true if there is no association for reception.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.arriving.is_empty()
@@ -170,6 +160,12 @@ impl Associations {
     #[inline]
     pub fn arriving(&self, spi: u32) -> Option<Arc<Arriving>> {
         self.arriving.get(spi)
+    }
+
+    /// Returns a reader of the associations for reception, by SPI.
+    #[inline]
+    pub(crate) fn arriving_reader(&self) -> Reader<Arriving> {
+        self.arriving.reader()
     }
 
     /// Adds an association for reception, and replaces one with the same SPI.

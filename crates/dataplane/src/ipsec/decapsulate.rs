@@ -1,114 +1,27 @@
 //! Reception of IPsec: decapsulates packets of ESP and AH, and returns them to prerouting on their
-//! ingress interface.
-
-use std::sync::Arc;
+//! ingress interface, in the batch that they arrived in.
 
 use esp::ah::{Verified, Verifying};
 use esp::{Fault, Opened, Opening};
-use frame::{Frame, InterfaceId, IpsecState, Offload, Segmentation};
+use frame::{Frame, InterfaceId, IpsecState, Offload, Segmentation, VECTOR_FRAMES};
 use smallvec::SmallVec;
 
+use super::arrival::Arrivals;
 use super::associations::{Arriving, Mode, Protocol};
 use super::policies::{Action, Policy};
+use super::policy_lookup::inbound_policy;
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::encap::{self, DEPTH, ETHERNET, UDP_BYTES, congest, settle, tos};
-use crate::flow::{self, Upper};
 use crate::outlet::Outlet;
-use crate::packet::Fields;
-use crate::packet::protocol::{AH, ESP, IPIP as IPV4, IPV6, TCP, UDP};
-use crate::walk::{Context, Exit};
+use crate::packet::protocol::{IPIP as IPV4, IPV6, TCP, UDP};
+use crate::walk::Context;
 
-/// The UDP port of ESP with NAT traversal (RFC 3948).
-const PORT: u16 = 4500;
 /// Packets that are decrypted together.
 const BATCH: usize = 64;
 /// Next header of a dummy packet (RFC 4303, 2.6).
 const DUMMY: u8 = 59;
-
-/// Returns the exit of an ESP or AH packet for this router; `None` for any other packet.
-#[inline]
-pub(crate) fn arrival(cx: &Context<'_>, packet: &[u8]) -> Option<Exit> {
-    let associations = &cx.snapshot.ipsec.associations;
-    if cx.snapshot.ipsec.is_empty() && associations.is_empty() {
-        return None;
-    }
-    let upper = upper(packet)?;
-    match upper.protocol {
-        ESP | AH if upper.fragment => return Some(Exit::Collect),
-        // Only the first fragment has the ports, so any fragment may belong to ESP in UDP and must
-        // be reassembled first.
-        UDP if upper.fragment => return (!associations.is_empty()).then_some(Exit::Collect),
-        ESP | AH | UDP => {}
-        _ => return None,
-    }
-    let (at, kind) = protocol_offset(packet, &upper)?;
-    match kind {
-        // Multicast packets with AH belong to their protocol, such as VRRP (RFC 2338, 5.3.6.3).
-        Kind::Of(Protocol::Ah) if is_to_group(packet) => None,
-        Kind::Of(protocol) => Some(match named(cx, packet.get(at..)?, protocol) {
-            Some(_) => Exit::Reveal,
-            None => Exit::Drop(DropReason::IpsecUnknown),
-        }),
-        Kind::Keepalive => Some(Exit::Drop(DropReason::IpsecKeepalive)),
-        Kind::Other => None,
-    }
-}
-
-/// Returns true if the destination is a multicast address.
-fn is_to_group(packet: &[u8]) -> bool {
-    match packet.first().map_or(0, |first| first >> 4) {
-        4 => packet.get(16).is_some_and(|first| first >> 4 == 0xe),
-        _ => packet.get(24) == Some(&0xff),
-    }
-}
-
-/// Returns the association of bytes that begin with an ESP or AH header.
-fn named(cx: &Context<'_>, bytes: &[u8], protocol: Protocol) -> Option<Arc<Arriving>> {
-    let spi = match protocol {
-        Protocol::Esp => bytes.first_chunk()?,
-        Protocol::Ah => bytes.get(4..)?.first_chunk()?,
-    };
-    let associations = &cx.snapshot.ipsec.associations;
-    let by = associations.arriving(u32::from_be_bytes(*spi))?;
-    (by.protocol == protocol).then_some(by)
-}
-
-fn upper(packet: &[u8]) -> Option<Upper> {
-    match packet.first()? >> 4 {
-        4 => flow::upper4(packet),
-        _ => flow::upper6_or_ah(packet),
-    }
-}
-
-/// The protocol behind the headers of a packet.
-enum Kind {
-    Of(Protocol),
-    Keepalive,
-    Other,
-}
-
-/// Returns the offset of ESP or AH in a packet, and the protocol.
-fn protocol_offset(packet: &[u8], upper: &Upper) -> Option<(usize, Kind)> {
-    match upper.protocol {
-        ESP => return Some((upper.offset, Kind::Of(Protocol::Esp))),
-        AH => return Some((upper.offset, Kind::Of(Protocol::Ah))),
-        _ => {}
-    }
-    let datagram = packet.get(upper.offset..)?;
-    let [_, _, a, b, ..] = *datagram.first_chunk::<UDP_BYTES>()?;
-    if u16::from_be_bytes([a, b]) != PORT {
-        return Some((0, Kind::Other));
-    }
-    let at = upper.offset + UDP_BYTES;
-    Some(match datagram.get(UDP_BYTES..)? {
-        [0xff] => (at, Kind::Keepalive),
-        // A zero SPI marks IKE messages.
-        [0, 0, 0, 0, ..] => (at, Kind::Other),
-        _ => (at, Kind::Of(Protocol::Esp)),
-    })
-}
 
 /// Returns the drop reason of packets that ESP or AH rejects.
 pub(super) const fn reason(fault: Fault) -> DropReason {
@@ -129,148 +42,217 @@ pub(crate) fn decapsulate(
     outlet: &mut Outlet,
 ) -> Traffic {
     let mut all = Traffic::default();
-    let mut batch: SmallVec<[Sealed; BATCH]> = SmallVec::new();
+    let reader = cx.snapshot.ipsec.associations.arriving_reader();
+    let mut batch = Batch {
+        cx,
+        arrivals: Arrivals::new(&reader),
+        frames: SmallVec::new(),
+        sealed: SmallVec::new(),
+        opened: None,
+    };
     for frame in frames.take(count) {
         all.packets += 1;
         all.bytes += frame.len() as u64 + u64::from(frame.untagged);
         if frame.offload.segmentation == Segmentation::Udp {
-            divide(cx, frame, &mut batch, outlet);
+            batch.divide(frame, outlet);
         } else {
-            take(cx, frame, &mut batch, outlet);
+            batch.add(frame, outlet);
         }
     }
-    open_all(cx, &mut batch, outlet);
+    batch.open(outlet);
+    batch.close(outlet);
     all
 }
 
-/// An ESP or AH packet with its association.
-struct Sealed {
-    frame: Frame,
-    by: Arc<Arriving>,
-    /// Begin and end of the ESP or AH part in the frame.
-    at: (usize, usize),
-    outcome: Result<Opened, Fault>,
+/// ESP and AH packets that are decrypted together, and the decapsulated packets before them.
+struct Batch<'a, 'r> {
+    cx: &'a Context<'a>,
+    arrivals: Arrivals<'r>,
+    frames: SmallVec<[Frame; BATCH]>,
+    /// The protected part of each frame.
+    sealed: SmallVec<[Sealed<'r>; BATCH]>,
+    /// Decapsulated packets that are not on the agenda yet, and their common ingress interface.
+    opened: Option<(InterfaceId, Vec<Frame>)>,
 }
 
-/// Adds a frame to a batch, and decapsulates the batch when it is full.
-fn take(
-    cx: &Context<'_>,
-    frame: Frame,
-    batch: &mut SmallVec<[Sealed; BATCH]>,
-    outlet: &mut Outlet,
-) {
-    if frame.depth >= DEPTH {
-        return outlet.discard(frame, DropReason::TunnelDepth);
-    }
-    let Some((by, at)) = association(cx, &frame) else {
-        return outlet.discard(frame, DropReason::IpsecUnknown);
-    };
-    batch.push(Sealed {
-        frame,
-        by,
-        at,
-        outcome: Err(Fault::Malformed),
-    });
-    if batch.len() == BATCH {
-        open_all(cx, batch, outlet);
-    }
+/// The protected part of a frame, with its association.
+struct Sealed<'r> {
+    by: &'r Arriving,
+    /// The ESP or AH part in the frame.
+    part: (u32, u32),
+    /// The payload in the frame once decrypted, and its protocol.
+    payload: (u32, u32),
+    next_header: u8,
+    /// The reason to drop the frame.
+    lost: Option<DropReason>,
 }
 
-/// Splits merged datagrams, and adds each to the batch.
-#[cold]
-fn divide(
-    cx: &Context<'_>,
-    frame: Frame,
-    batch: &mut SmallVec<[Sealed; BATCH]>,
-    outlet: &mut Outlet,
-) {
-    let mut pieces = core::mem::take(&mut outlet.pieces);
-    match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
-        Ok(_) => outlet.pool.free(frame),
-        Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
-    }
-    for piece in pieces.drain(..) {
-        take(cx, piece, batch, outlet);
-    }
-    outlet.pieces = pieces;
-}
-
-/// Returns the association of an ESP or AH packet, and begin and end of the ESP or AH part in the
-/// frame.
-fn association(cx: &Context<'_>, frame: &Frame) -> Option<(Arc<Arriving>, (usize, usize))> {
-    let l3 = usize::from(frame.l3);
-    let packet = frame.bytes().get(l3..)?;
-    let upper = upper(packet)?;
-    let (at, Kind::Of(protocol)) = protocol_offset(packet, &upper)? else {
-        return None;
-    };
-    let total = match packet.first()? >> 4 {
-        4 => u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]).into(),
-        _ => 40 + usize::from(u16::from_be_bytes([*packet.get(4)?, *packet.get(5)?])),
-    };
-    let by = named(cx, packet.get(at..total)?, protocol)?;
-    Some((by, (l3 + at, l3 + total)))
-}
-
-/// Decapsulates the packets of a batch, and queues their payloads for prerouting.
-fn open_all(cx: &Context<'_>, batch: &mut SmallVec<[Sealed; BATCH]>, outlet: &mut Outlet) {
-    decrypt(batch);
-    for sealed in batch.drain(..) {
-        let Sealed {
-            mut frame,
-            by,
-            at: (from, _),
-            outcome,
-        } = sealed;
-        let decapsulated = { outcome.map_err(reason) }
-            .and_then(|opened| decapsulate_packet(&mut frame, &by, from, opened))
-            .and_then(|()| admit(cx, &frame, &by));
-        match decapsulated {
-            Ok(()) => {
-                let item = Item::Arrived(frame.ingress);
-                encap::put(&mut None, item, frame, outlet);
+impl Sealed<'_> {
+    /// Stores the result of decryption. Single fields are stored and loaded: a value that is copied as a whole right
+    /// after its parts were written waits for them.
+    #[inline(always)]
+    fn store(&mut self, outcome: &Result<Opened, Fault>) {
+        match outcome {
+            Ok(opened) => {
+                let payload = &opened.payload;
+                self.payload = (
+                    self.part.0 + payload.start as u32,
+                    self.part.0 + payload.end as u32,
+                );
+                self.next_header = opened.next_header;
+                self.lost = None;
             }
-            Err(reason) => outlet.discard(frame, reason),
+            Err(fault) => self.lost = Some(reason(*fault)),
         }
+    }
+}
+
+impl Batch<'_, '_> {
+    /// Adds a frame, and opens the batch when it is full.
+    #[inline(always)]
+    fn add(&mut self, frame: Frame, outlet: &mut Outlet) {
+        if frame.depth >= DEPTH {
+            return outlet.discard(frame, DropReason::TunnelDepth);
+        }
+        let Some((by, part)) = self.arrivals.part(&frame) else {
+            return outlet.discard(frame, DropReason::IpsecUnknown);
+        };
+        self.frames.push(frame);
+        self.sealed.push(Sealed {
+            by,
+            part: (part.start as u32, part.end as u32),
+            payload: (0, 0),
+            next_header: 0,
+            lost: Some(DropReason::IpsecMalformed),
+        });
+        if self.frames.len() == BATCH {
+            self.open(outlet);
+        }
+    }
+
+    /// Splits merged datagrams, and adds each.
+    #[cold]
+    fn divide(&mut self, frame: Frame, outlet: &mut Outlet) {
+        let mut pieces = core::mem::take(&mut outlet.pieces);
+        match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
+            Ok(_) => outlet.pool.free(frame),
+            Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
+        }
+        for piece in pieces.drain(..) {
+            self.add(piece, outlet);
+        }
+        outlet.pieces = pieces;
+    }
+
+    /// Decapsulates the packets, and queues their payloads for prerouting.
+    fn open(&mut self, outlet: &mut Outlet) {
+        decrypt(&mut self.frames, &mut self.sealed);
+        for (frame, sealed) in self.frames.iter_mut().zip(&mut self.sealed) {
+            if sealed.lost.is_none() {
+                sealed.lost = decapsulate_packet(frame, sealed)
+                    .and_then(|()| admit(self.cx, frame, sealed.by))
+                    .err();
+            }
+        }
+        let mut frames = core::mem::take(&mut self.frames);
+        for (frame, sealed) in frames.drain(..).zip(&self.sealed) {
+            match sealed.lost {
+                None => put(&mut self.opened, frame, outlet),
+                Some(reason) => outlet.discard(frame, reason),
+            }
+        }
+        self.frames = frames;
+        self.sealed.clear();
+    }
+
+    /// Queues the decapsulated packets that are left.
+    fn close(self, outlet: &mut Outlet) {
+        if let Some((ingress, frames)) = self.opened {
+            outlet.agenda.put_batch(Item::Arrived(ingress), frames);
+        }
+    }
+}
+
+/// Adds a decapsulated packet to the packets of its ingress interface, or queues it alone if the agenda has no room for
+/// them together.
+#[inline(always)]
+fn put(opened: &mut Option<(InterfaceId, Vec<Frame>)>, frame: Frame, outlet: &mut Outlet) {
+    let item = Item::Arrived(frame.ingress);
+    match opened {
+        Some((ingress, frames))
+            if *ingress == frame.ingress
+                && frames.len() < VECTOR_FRAMES
+                && outlet.agenda.has_room_for(item, frames.len() + 1) =>
+        {
+            frames.push(frame);
+        }
+        _ => begin(opened, frame, outlet),
+    }
+}
+
+/// Queues the packets of another ingress interface, and begins with this one.
+#[inline(never)]
+fn begin(opened: &mut Option<(InterfaceId, Vec<Frame>)>, frame: Frame, outlet: &mut Outlet) {
+    if let Some((ingress, frames)) = opened.take() {
+        outlet.agenda.put_batch(Item::Arrived(ingress), frames);
+    }
+    let item = Item::Arrived(frame.ingress);
+    match outlet.agenda.batch(item, 1) {
+        Some(mut frames) => {
+            let ingress = frame.ingress;
+            frames.push(frame);
+            *opened = Some((ingress, frames));
+        }
+        None => encap::put(&mut None, item, frame, outlet),
     }
 }
 
 /// Decrypts and verifies the packets of a batch: ESP packets together, and AH packets together.
-fn decrypt(batch: &mut [Sealed]) {
+fn decrypt(frames: &mut [Frame], sealed: &mut [Sealed<'_>]) {
     let mut opening: SmallVec<[Opening<'_>; BATCH]> = SmallVec::new();
     let mut verifying: SmallVec<[Verifying<'_>; 1]> = SmallVec::new();
-    for Sealed { frame, by, at, .. } in &mut *batch {
-        let (from, to) = match by.protocol {
-            Protocol::Esp => *at,
+    for (frame, sealed) in frames.iter_mut().zip(&*sealed) {
+        let (from, to) = (sealed.part.0 as usize, sealed.part.1 as usize);
+        let l3 = usize::from(frame.l3);
+        let bytes = frame.bytes_mut();
+        let sa = &sealed.by.sa;
+        match sealed.by.protocol {
+            Protocol::Esp => {
+                let bytes = bytes.get_mut(from..to).unwrap_or_default();
+                opening.push(Opening::new(sa, bytes));
+            }
             // AH authenticates the headers, too.
-            Protocol::Ah => (usize::from(frame.l3), at.1),
-        };
-        let bytes = frame.bytes_mut().get_mut(from..to).unwrap_or_default();
-        match by.protocol {
-            Protocol::Esp => opening.push(Opening::new(&by.sa, bytes)),
-            Protocol::Ah => verifying.push(Verifying::new(&by.sa, bytes)),
+            Protocol::Ah => {
+                let bytes = bytes.get_mut(l3..to).unwrap_or_default();
+                verifying.push(Verifying::new(sa, bytes));
+            }
         }
     }
     esp::open(&mut opening);
     esp::ah::verify(&mut verifying);
-    let opened: SmallVec<[_; BATCH]> = opening.into_iter().map(|one| one.outcome).collect();
-    let verified: SmallVec<[_; 1]> = verifying.into_iter().map(|one| one.outcome).collect();
-    let (mut opened, mut verified) = (opened.into_iter(), verified.into_iter());
-    for sealed in batch {
-        let outcome = match sealed.by.protocol {
-            Protocol::Esp => opened.next(),
-            Protocol::Ah => verified
-                .next()
-                .map(|one| one.map(|one| behind(one, sealed.at.0, sealed.at.1))),
-        };
-        sealed.outcome = outcome.unwrap_or(Err(Fault::Pending));
+    let (mut opened, mut verified) = (opening.iter(), verifying.into_iter());
+    for sealed in sealed {
+        match sealed.by.protocol {
+            Protocol::Esp => {
+                if let Some(opened) = opened.next() {
+                    sealed.store(&opened.outcome);
+                }
+            }
+            Protocol::Ah => {
+                let (from, to) = sealed.part;
+                let outcome = verified.next().map(|one| one.outcome);
+                let outcome = outcome.unwrap_or(Err(Fault::Pending));
+                let len = (to - from) as usize;
+                sealed.store(&outcome.map(|verified| behind(verified, len)));
+            }
+        }
     }
 }
 
-/// Returns the payload behind AH in the form of a decrypted packet.
-fn behind(verified: Verified, from: usize, to: usize) -> Opened {
+/// Returns the payload behind AH in the form of a decrypted packet. AH and payload have `len` bytes.
+fn behind(verified: Verified, len: usize) -> Opened {
     Opened {
-        payload: verified.header.len()..to - from,
+        payload: verified.header.len()..len,
         next_header: verified.next_header,
         number: verified.number,
     }
@@ -279,7 +261,7 @@ fn behind(verified: Verified, from: usize, to: usize) -> Opened {
 /// Returns the policy that admits a packet out of IPsec, from its network header on; `None` if no
 /// association could have carried it.
 pub(crate) fn policy_of_revealed<'a>(cx: &Context<'a>, packet: &[u8]) -> Option<&'a Policy> {
-    let policy = { &cx.snapshot.ipsec.policies }.inbound(&Fields::of(packet).tuple)?;
+    let policy = inbound_policy(cx, packet)?;
     matches!(policy.action, Action::Protect { .. }).then_some(policy)
 }
 
@@ -296,20 +278,18 @@ fn admit(cx: &Context<'_>, frame: &Frame, by: &Arriving) -> Result<(), DropReaso
 }
 
 /// Turns a frame into its decapsulated packet.
-fn decapsulate_packet(
-    frame: &mut Frame,
-    by: &Arriving,
-    from: usize,
-    opened: Opened,
-) -> Result<(), DropReason> {
-    if opened.next_header == DUMMY {
+#[inline(always)]
+fn decapsulate_packet(frame: &mut Frame, sealed: &Sealed<'_>) -> Result<(), DropReason> {
+    let (by, next_header) = (sealed.by, sealed.next_header);
+    if next_header == DUMMY {
         return Err(DropReason::IpsecDummy);
     }
-    let payload = from + opened.payload.start..from + opened.payload.end;
+    let payload = sealed.payload.0 as usize..sealed.payload.1 as usize;
     match by.mode {
-        Mode::Tunnel => decapsulate_tunnel(frame, payload, opened.next_header)?,
+        Mode::Tunnel => decapsulate_tunnel(frame, payload, next_header)?,
         Mode::Transport => {
-            decapsulate_transport(frame, from, payload, opened.next_header, by.in_udp)?
+            let from = sealed.part.0 as usize;
+            decapsulate_transport(frame, from, payload, next_header, by.in_udp)?
         }
     }
     frame.l3 = ETHERNET as u16;
@@ -324,6 +304,7 @@ fn decapsulate_packet(
 type Range = core::ops::Range<usize>;
 
 /// Decapsulates a packet in tunnel mode.
+#[inline(always)]
 fn decapsulate_tunnel(
     frame: &mut Frame,
     payload: Range,

@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use frame::IpsecState;
 
-use super::associations::Mode;
+use super::associations::{Leaving, Mode};
 use super::policies::Action;
 use crate::drop::DropReason;
 use crate::encap::{IP_BYTES, UDP_BYTES};
@@ -16,6 +16,9 @@ use crate::walk::{self, Context, Exit};
 
 /// The UDP ports of IKE, without and with NAT traversal (RFC 7296, 2.23).
 const IKE: [u16; 2] = [500, 4500];
+
+/// Packets of at most this number of bytes fit every link once protected.
+pub(super) const MIN_CHECKED_BYTES: usize = 1200;
 
 /// Returns the out of the policy that protects a leaving packet; `None` if the packet leaves
 /// unprotected.
@@ -93,8 +96,8 @@ fn is_ike(tuple: &Tuple, port: u16) -> bool {
 /// The packet is too long and must not be fragmented. The punt has the layer-3 MTU in bytes that
 /// would fit.
 pub(crate) fn fits(cx: &Context<'_>, out: OutId, leaving: &walk::Leaving<'_>) -> Result<(), Exit> {
-    const EVERY: usize = 1200;
-    let (Out::Protect(slot), true) = (out.out(), leaving.packet.len() > EVERY) else {
+    let long = leaving.packet.len() > MIN_CHECKED_BYTES;
+    let (Out::Protect(slot), true) = (out.out(), long) else {
         return Ok(());
     };
     let Some(room) = room(cx, slot) else {
@@ -109,8 +112,13 @@ pub(crate) fn fits(cx: &Context<'_>, out: OutId, leaving: &walk::Leaving<'_>) ->
 /// Returns the length in bytes of the longest packet that fits the route of an association once protected; `None`
 /// without association or route.
 pub(crate) fn room(cx: &Context<'_>, slot: u32) -> Option<u32> {
-    let leaving = cx.snapshot.ipsec.associations.leaving(slot)?;
-    let leaving = leaving.as_deref()?;
+    let reader = cx.snapshot.ipsec.associations.leaving_reader();
+    room_of(cx, reader.get(slot)?)
+}
+
+/// Returns the length in bytes of the longest packet that fits the route of this association once protected; `None`
+/// without route.
+pub(super) fn room_of(cx: &Context<'_>, leaving: &Leaving) -> Option<u32> {
     let main = cx.fib.main();
     let hop = match leaving.remote.ip() {
         IpAddr::V4(remote) => main.ipv4.lookup(remote.to_bits()),

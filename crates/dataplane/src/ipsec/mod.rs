@@ -10,10 +10,13 @@
 //! match the policy of its association. FastTracked packets meet no policy (RouterOS: FastTrack
 //! bypasses IPsec).
 
+mod arrival;
 mod associations;
 mod decapsulate;
 mod decide;
+mod path;
 mod policies;
+mod policy_lookup;
 mod protect;
 #[cfg(test)]
 mod tests;
@@ -21,11 +24,13 @@ mod tests;
 use core::fmt;
 use std::sync::Arc;
 
+pub(crate) use self::arrival::{Arrivals, arrival};
 pub use self::associations::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
-pub(crate) use self::decapsulate::{arrival, decapsulate, policy_of_revealed};
+pub(crate) use self::decapsulate::{decapsulate, policy_of_revealed};
 pub(crate) use self::decide::{admit, fits, goes_in, outbound, room};
 pub use self::policies::{Action, Policies, Policy, Position, Selector};
-pub(crate) use self::protect::{AssociationPaths, protect, protect_unencrypted};
+pub(crate) use self::policy_lookup::PolicyLookup;
+pub(crate) use self::protect::{protect, protect_unencrypted};
 
 /// The IPsec part of a snapshot.
 #[derive(Clone, Default)]

@@ -28,6 +28,11 @@ pub struct Selector {
 }
 
 impl Selector {
+    /// Returns true if a protocol or port is set.
+    const fn has_service(&self) -> bool {
+        self.protocol != 0 || self.source_port != 0 || self.destination_port != 0
+    }
+
     /// Returns true if protocol and ports match; the caller has matched the addresses.
     fn admits(&self, tuple: &Tuple) -> bool {
         let same = |wanted: u16, is: u16| wanted == 0 || wanted == is;
@@ -77,13 +82,14 @@ pub enum Action {
     },
 }
 
-/// A policy.
+/// A policy. The action precedes the selector in memory, so that a lookup by addresses reads one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Policy {
-    /// The packets for transmission. Received packets match with source and destination exchanged.
-    pub selector: Selector,
     /// The action for these packets.
     pub action: Action,
+    /// The packets for transmission. Received packets match with source and destination exchanged.
+    pub selector: Selector,
 }
 
 /// Position of a policy in the order of all policies.
@@ -100,30 +106,252 @@ pub struct Position {
 /// Number of buckets of a group.
 const BUCKETS: usize = 256;
 
-/// Source and destination prefix of a policy, with host bits cleared.
-type Key = (u128, u128);
+/// Source and destination address, or the prefixes of a policy with host bits cleared. Keys are compared by address
+/// family: [`Ipv4Key`] in one word.
+pub(crate) trait Key: Copy + Ord {
+    /// The family of both addresses.
+    const IPV6: bool;
 
-/// A policy in its bucket.
+    /// Returns the key of both addresses; IPv4 addresses are in the low 32 bits.
+    fn new(source: u128, destination: u128) -> Self;
+
+    /// Returns the addresses of a packet, from its network header on; `None` if the header is not complete.
+    fn of(packet: &[u8]) -> Option<Self>;
+
+    /// Returns the key with source and destination exchanged.
+    fn reversed(self) -> Self;
+
+    /// Returns the bits that the prefixes of a group compare.
+    fn masked(self, masks: &Masks) -> Self;
+
+    /// Returns the key of an entry.
+    fn of_entry(entry: &Entry) -> Self;
+
+    /// Returns the bucket index.
+    fn bucket(self) -> usize;
+}
+
+/// An IPv4 source in the upper and a destination in the lower half.
+pub(crate) type Ipv4Key = u64;
+
+/// An IPv6 source and destination.
+pub(crate) type Ipv6Key = (u128, u128);
+
+impl Key for Ipv4Key {
+    const IPV6: bool = false;
+
+    #[inline(always)]
+    fn new(source: u128, destination: u128) -> Self {
+        (source as Self) << 32 | destination as Self
+    }
+
+    #[inline(always)]
+    fn of(packet: &[u8]) -> Option<Self> {
+        let header = packet.first_chunk::<20>()?;
+        Some(Self::from_be_bytes(*header[12..].first_chunk::<8>()?))
+    }
+
+    #[inline(always)]
+    fn reversed(self) -> Self {
+        self.rotate_left(32)
+    }
+
+    #[inline(always)]
+    fn masked(self, masks: &Masks) -> Self {
+        self & masks.ipv4
+    }
+
+    #[inline(always)]
+    fn of_entry(entry: &Entry) -> Self {
+        entry.ipv4
+    }
+
+    #[inline(always)]
+    fn bucket(self) -> usize {
+        bucket_of(self ^ self >> 29)
+    }
+}
+
+impl Key for Ipv6Key {
+    const IPV6: bool = true;
+
+    #[inline(always)]
+    fn new(source: u128, destination: u128) -> Self {
+        (source, destination)
+    }
+
+    #[inline(always)]
+    fn of(packet: &[u8]) -> Option<Self> {
+        let header = packet.first_chunk::<40>()?;
+        let source = header[8..].first_chunk::<16>()?;
+        let destination = header[24..].first_chunk::<16>()?;
+        Some((
+            u128::from_be_bytes(*source),
+            u128::from_be_bytes(*destination),
+        ))
+    }
+
+    #[inline(always)]
+    fn reversed(self) -> Self {
+        (self.1, self.0)
+    }
+
+    #[inline(always)]
+    fn masked(self, masks: &Masks) -> Self {
+        (self.0 & masks.ipv6.0, self.1 & masks.ipv6.1)
+    }
+
+    #[inline(always)]
+    fn of_entry(entry: &Entry) -> Self {
+        entry.ipv6
+    }
+
+    #[inline(always)]
+    fn bucket(self) -> usize {
+        let mixed = self.0 ^ self.1.rotate_left(61);
+        bucket_of(mixed as u64 ^ (mixed >> 64) as u64)
+    }
+}
+
+/// Returns the bucket index of a folded key.
+#[inline(always)]
+const fn bucket_of(folded: u64) -> usize {
+    (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+}
+
+/// The bits that the prefixes of a group compare, by family; those of the other family are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Masks {
+    ipv4: Ipv4Key,
+    ipv6: Ipv6Key,
+}
+
+impl Masks {
+    fn new(is_ipv6: bool, lens: (u8, u8)) -> Self {
+        let [source, destination] = [lens.0, lens.1].map(|len| masked(u128::MAX, is_ipv6, len));
+        match is_ipv6 {
+            true => Self {
+                ipv4: 0,
+                ipv6: (source, destination),
+            },
+            false => Self {
+                ipv4: Ipv4Key::new(source & IPV4_BITS, destination & IPV4_BITS),
+                ipv6: (0, 0),
+            },
+        }
+    }
+}
+
+/// The bits of an IPv4 address.
+const IPV4_BITS: u128 = u32::MAX as u128;
+
+/// A policy in its bucket. A lookup of an IPv4 packet reads the first fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
-    key: Key,
-    position: Position,
+#[repr(C)]
+pub(crate) struct Entry {
+    /// The key of an IPv4 policy; 0 for IPv6.
+    ipv4: Ipv4Key,
     policy: Policy,
+    position: Position,
+    /// The key of an IPv6 policy; zeros for IPv4.
+    ipv6: Ipv6Key,
+}
+
+impl Entry {
+    fn new(position: Position, policy: Policy) -> Self {
+        let Selector {
+            source,
+            destination,
+            ..
+        } = policy.selector;
+        let key = (source.masked(), destination.masked());
+        let (ipv4, ipv6) = match source.ipv6 {
+            true => (0, key),
+            false => (Ipv4Key::new(key.0, key.1), (0, 0)),
+        };
+        Self {
+            ipv4,
+            policy,
+            position,
+            ipv6,
+        }
+    }
+
+    fn key(&self) -> (Ipv4Key, Ipv6Key) {
+        (self.ipv4, self.ipv6)
+    }
+
+    fn bucket(&self) -> usize {
+        match self.policy.selector.source.ipv6 {
+            true => self.ipv6.bucket(),
+            false => self.ipv4.bucket(),
+        }
+    }
 }
 
 /// The policies of one bucket, sorted by key and position.
-type Bucket = Vec<Entry>;
+type Bucket = [Entry];
 
 /// The policies with these prefix lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     ipv6: bool,
     lens: (u8, u8),
+    masks: Masks,
     /// Lower bound of the positions in this group.
     first: Position,
     len: usize,
-    /// The [`BUCKETS`] buckets, indexed by [`bucket_of`].
+    /// The [`BUCKETS`] buckets, indexed by [`Key::bucket`].
     buckets: Arc<[Arc<Bucket>]>,
+}
+
+impl Group {
+    fn new(ipv6: bool, lens: (u8, u8), first: Position) -> Self {
+        let empty: Arc<Bucket> = Arc::new([]);
+        Self {
+            ipv6,
+            lens,
+            masks: Masks::new(ipv6, lens),
+            first,
+            len: 0,
+            buckets: (0..BUCKETS).map(|_| Arc::clone(&empty)).collect(),
+        }
+    }
+
+    /// Replaces a bucket by an edited copy.
+    fn edit(&mut self, bucket: usize, edit: impl FnOnce(&mut Vec<Entry>)) {
+        let bucket = &mut Arc::make_mut(&mut self.buckets)[bucket % BUCKETS];
+        let mut entries = bucket.to_vec();
+        edit(&mut entries);
+        *bucket = entries.into();
+    }
+
+    /// Returns the first policy in order that matches these addresses and satisfies `admits`.
+    #[inline(always)]
+    fn find<K: Key>(&self, addresses: K, admits: impl Fn(&Selector) -> bool) -> Option<&Entry> {
+        let key = addresses.masked(&self.masks);
+        let is = |entry: &Entry| K::of_entry(entry) == key;
+        let bucket = &*self.buckets[key.bucket()];
+        let from = match bucket {
+            [] => return None,
+            [one] => usize::from(!is(one)),
+            bucket => bucket.partition_point(|entry| K::of_entry(entry) < key),
+        };
+        let mut alike = bucket.get(from..)?.iter();
+        alike
+            .find(|entry| !is(entry) || admits(&entry.policy.selector))
+            .filter(|entry| is(entry))
+    }
+}
+
+/// Returns the family and prefix lengths of a selector, which name its group.
+const fn group_of(selector: &Selector) -> (bool, (u8, u8)) {
+    let Selector {
+        source,
+        destination,
+        ..
+    } = selector;
+    (source.ipv6, (source.len, destination.len))
 }
 
 /// All policies, compiled for lookups.
@@ -131,43 +359,8 @@ struct Group {
 pub struct Policies {
     /// Groups, sorted by `Group::first`.
     groups: Vec<Group>,
-}
-
-impl Group {
-    fn new(ipv6: bool, lens: (u8, u8), first: Position) -> Self {
-        let empty = Arc::<Bucket>::default();
-        Self {
-            ipv6,
-            lens,
-            first,
-            len: 0,
-            buckets: (0..BUCKETS).map(|_| Arc::clone(&empty)).collect(),
-        }
-    }
-
-    fn bucket_mut(&mut self, key: Key) -> &mut Bucket {
-        Arc::make_mut(&mut Arc::make_mut(&mut self.buckets)[bucket_of(key)])
-    }
-}
-
-/// Returns the bucket index of a key.
-#[inline]
-const fn bucket_of(key: Key) -> usize {
-    let mixed = key.0 ^ key.1.rotate_left(61);
-    let folded = mixed as u64 ^ (mixed >> 64) as u64;
-    (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
-}
-
-/// Returns the family and prefix lengths of a selector, which name its group, and its key in the
-/// group.
-fn address(selector: &Selector) -> ((bool, (u8, u8)), Key) {
-    let Selector {
-        source,
-        destination,
-        ..
-    } = selector;
-    let key = (source.masked(), destination.masked());
-    ((source.ipv6, (source.len, destination.len)), key)
+    /// Number of policies that match protocols or ports.
+    with_services: usize,
 }
 
 impl Policies {
@@ -186,7 +379,7 @@ impl Policies {
 
     /// Inserts a policy at a position that no other policy has.
     pub fn insert(&mut self, position: Position, policy: Policy) {
-        let (of, key) = address(&policy.selector);
+        let of = group_of(&policy.selector);
         let is_of = |group: &Group| (group.ipv6, group.lens) == of;
         let at = self.groups.iter().position(is_of).unwrap_or_else(|| {
             self.groups.push(Group::new(of.0, of.1, position));
@@ -194,32 +387,46 @@ impl Policies {
         });
         let group = &mut self.groups[at];
         group.len += 1;
-        let bucket = group.bucket_mut(key);
-        let at = bucket.partition_point(|entry| (entry.key, entry.position) < (key, position));
-        let entry = Entry {
-            key,
-            position,
-            policy,
-        };
-        bucket.insert(at, entry);
+        let entry = Entry::new(position, policy);
+        group.edit(entry.bucket(), |bucket| {
+            let wanted = (entry.key(), position);
+            let at = bucket.partition_point(|entry| (entry.key(), entry.position) < wanted);
+            bucket.insert(at, entry);
+        });
         group.first = group.first.min(position);
+        self.with_services += usize::from(policy.selector.has_service());
         self.groups.sort_by_key(|group| group.first);
     }
 
     /// Removes the policy at a position; `selector` is that of the policy.
     pub fn remove(&mut self, position: Position, selector: &Selector) {
-        let (of, key) = address(selector);
+        let of = group_of(selector);
         let is_of = |group: &Group| (group.ipv6, group.lens) == of;
         let Some(at) = self.groups.iter().position(is_of) else {
             return;
         };
         let group = &mut self.groups[at];
-        let bucket = group.bucket_mut(key);
-        let before = bucket.len();
-        bucket.retain(|entry| (entry.key, entry.position) != (key, position));
-        group.len -= before - bucket.len();
+        let wanted = Entry::new(
+            position,
+            Policy {
+                selector: *selector,
+                action: Action::Pass,
+            },
+        );
+        let mut removed = 0;
+        group.edit(wanted.bucket(), |bucket| {
+            removed = bucket.len();
+            let is_wanted =
+                |entry: &Entry| entry.key() == wanted.key() && entry.position == position;
+            bucket.retain(|entry| !is_wanted(entry));
+            removed -= bucket.len();
+        });
+        group.len -= removed;
         if group.len == 0 {
             self.groups.remove(at);
+        }
+        if selector.has_service() {
+            self.with_services -= removed;
         }
     }
 
@@ -238,32 +445,20 @@ impl Policies {
             .map(|entry| &entry.policy)
     }
 
+    /// Returns true if addresses alone select the policy of every packet.
+    #[inline(always)]
+    pub(crate) const fn compare_addresses_only(&self) -> bool {
+        self.with_services == 0
+    }
+
     /// Returns the policy of a packet for transmission.
     pub fn outbound(&self, tuple: &Tuple) -> Option<&Policy> {
-        let mut found: Option<&Entry> = None;
-        for group in &self.groups {
-            if found.is_some_and(|found| found.position < group.first) {
-                break;
-            }
-            if group.ipv6 != tuple.ipv6 {
-                continue;
-            }
-            let key = (
-                masked(tuple.source, group.ipv6, group.lens.0),
-                masked(tuple.destination, group.ipv6, group.lens.1),
-            );
-            let bucket = &group.buckets[bucket_of(key)];
-            let from = bucket.partition_point(|entry| entry.key < key);
-            let alike = bucket[from..].iter();
-            let mut alike = alike.take_while(|entry| entry.key == key);
-            let first = alike.find(|entry| entry.policy.selector.admits(tuple));
-            if let Some(first) = first
-                && found.is_none_or(|found| first.position < found.position)
-            {
-                found = Some(first);
-            }
+        let admits = |selector: &Selector| selector.admits(tuple);
+        let (source, destination) = (tuple.source, tuple.destination);
+        match tuple.ipv6 {
+            true => self.find(Ipv6Key::new(source, destination), admits),
+            false => self.find(Ipv4Key::new(source, destination), admits),
         }
-        found.map(|found| &found.policy)
     }
 
     /// Returns the policy of a received packet: the one that its answers match.
@@ -276,6 +471,31 @@ impl Policies {
             ..*tuple
         })
     }
+
+    /// Returns the policy of a packet for transmission by its addresses, if [`Self::compare_addresses_only`].
+    #[inline(always)]
+    pub(crate) fn outbound_by_addresses<K: Key>(&self, addresses: K) -> Option<&Policy> {
+        self.find(addresses, |_| true)
+    }
+
+    #[inline(always)]
+    fn find<K: Key>(&self, addresses: K, admits: impl Fn(&Selector) -> bool) -> Option<&Policy> {
+        let mut found: Option<&Entry> = None;
+        for group in &self.groups {
+            if found.is_some_and(|found| found.position < group.first) {
+                break;
+            }
+            if group.ipv6 != K::IPV6 {
+                continue;
+            }
+            if let Some(first) = group.find(addresses, &admits)
+                && found.is_none_or(|found| first.position < found.position)
+            {
+                found = Some(first);
+            }
+        }
+        found.map(|found| &found.policy)
+    }
 }
 
 /// Returns an address with the bits beyond the prefix length cleared.
@@ -284,144 +504,4 @@ fn masked(bits: u128, ipv6: bool, len: u8) -> u128 {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn prefix(address: [u8; 4], len: u8) -> Prefix {
-        Prefix {
-            ipv6: false,
-            bits: Ipv4Addr::from(address).to_bits().into(),
-            len,
-        }
-    }
-
-    fn policy(source: Prefix, destination: Prefix, protocol: u8, slot: u32) -> Policy {
-        Policy {
-            selector: Selector {
-                source,
-                destination,
-                protocol,
-                source_port: 0,
-                destination_port: 0,
-            },
-            action: Action::Protect {
-                slot,
-                required: true,
-            },
-        }
-    }
-
-    fn tuple(source: [u8; 4], destination: [u8; 4], protocol: u8) -> Tuple {
-        Tuple {
-            source: Ipv4Addr::from(source).to_bits().into(),
-            destination: Ipv4Addr::from(destination).to_bits().into(),
-            source_port: 1000,
-            destination_port: 53,
-            protocol,
-            ipv6: false,
-        }
-    }
-
-    #[test]
-    fn the_first_policy_in_order_decides_and_answers_belong_to_it() {
-        let [a, b] = [prefix([10, 0, 0, 0], 8), prefix([10, 2, 0, 0], 16)];
-        let policies = Policies::new(vec![
-            policy(a, b, 17, 1),
-            policy(prefix([10, 1, 0, 0], 16), b, 0, 2),
-        ]);
-        let slot = |found: Option<&Policy>| found.map(|policy| policy.action);
-        let is = |slot| {
-            Some(Action::Protect {
-                slot,
-                required: true,
-            })
-        };
-        let out = |protocol| tuple([10, 1, 0, 1], [10, 2, 0, 1], protocol);
-        assert_eq!(slot(policies.outbound(&out(17))), is(1));
-        assert_eq!(slot(policies.outbound(&out(6))), is(2));
-        let back = tuple([10, 2, 0, 1], [10, 1, 0, 1], 6);
-        assert_eq!(slot(policies.inbound(&back)), is(2));
-        assert_eq!(
-            slot(policies.outbound(&tuple([11, 0, 0, 1], [10, 2, 0, 1], 6))),
-            None
-        );
-    }
-
-    /// A random policy of a property test: both addresses, both lengths, protocol and port.
-    type Drawn = (u8, u8, u8, u8, u8, u16);
-
-    fn policy_of(drawn: Drawn) -> Policy {
-        let (source, destination, a, b, protocol, port) = drawn;
-        let address = |number: u8| [10 << (number & 1), number << 6, 0, number];
-        let (source, destination) = (prefix(address(source), a), prefix(address(destination), b));
-        let mut policy = policy(source, destination, protocol, port.into());
-        policy.selector.destination_port = port;
-        policy
-    }
-
-    fn any_drawn() -> impl Strategy<Value = Drawn> {
-        (0u8..4, 0u8..4, 0u8..=32, 0u8..=32, 0u8..3, 0u16..3)
-    }
-
-    proptest! {
-        /// Insertions and removals in any order give the same lookups as compiling at once, and do
-        /// not change earlier copies.
-        #[test]
-        fn changes_lead_to_what_compiling_at_once_gives(
-            steps in prop::collection::vec((0u64..12, prop::option::of(any_drawn())), 0..60),
-            packets in prop::collection::vec((0u8..4, 0u8..4, 0u8..3, 0u16..3), 1..20),
-        ) {
-            let mut wanted = std::collections::BTreeMap::new();
-            let mut policies = Policies::default();
-            let mut copies = Vec::new();
-            for (place, step) in steps {
-                let position = Position { place, ..Position::default() };
-                if let Some(before) = wanted.remove(&place) {
-                    let before: Policy = before;
-                    policies.remove(position, &before.selector);
-                }
-                if let Some(step) = step {
-                    policies.insert(position, policy_of(step));
-                    wanted.insert(place, policy_of(step));
-                }
-                copies.push((policies.clone(), Policies::new(wanted.values().copied().collect())));
-            }
-            for (policies, compiled) in copies {
-                prop_assert_eq!(policies.is_empty(), compiled.is_empty());
-                for (source, destination, protocol, port) in &packets {
-                    let address = |number: u8| [10 << (number & 1), number << 6, 0, number];
-                    let mut packet = tuple(address(*source), address(*destination), *protocol);
-                    packet.destination_port = *port;
-                    prop_assert_eq!(policies.outbound(&packet), compiled.outbound(&packet));
-                }
-            }
-        }
-
-        /// Compares lookups with a linear search.
-        #[test]
-        fn a_lookup_finds_what_a_walk_of_the_list_finds(
-            policies in prop::collection::vec(any_drawn(), 0..40),
-            packets in prop::collection::vec((0u8..4, 0u8..4, 0u8..3, 0u16..3), 1..20),
-        ) {
-            let address = |number: u8| [10 << (number & 1), number << 6, 0, number];
-            let all: Vec<Policy> = policies.into_iter().map(policy_of).collect();
-            let compiled = Policies::new(all.clone());
-            for (source, destination, protocol, port) in packets {
-                let mut packet = tuple(address(source), address(destination), protocol);
-                packet.destination_port = port;
-                let matches = |policy: &&Policy| {
-                    let Selector { source, destination, .. } = policy.selector;
-                    let has = |prefix: Prefix, bits: u128| {
-                        masked(prefix.bits, false, prefix.len) == masked(bits, false, prefix.len)
-                    };
-                    has(source, packet.source)
-                        && has(destination, packet.destination)
-                        && policy.selector.admits(&packet)
-                };
-                prop_assert_eq!(compiled.outbound(&packet), all.iter().find(matches));
-            }
-        }
-    }
-}
+mod tests;

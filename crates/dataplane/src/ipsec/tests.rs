@@ -206,6 +206,125 @@ fn a_packet_goes_in_comes_out_and_is_the_same() {
     }
 }
 
+/// Returns frames for every decision of the policies of [`mixed_policies`], several times over.
+fn mixed_frames() -> Vec<Vec<u8>> {
+    let udp = |destination: u32, payload: usize, ttl: u8| {
+        let frame = Udp4 {
+            destination,
+            payload,
+            ttl,
+            ..Udp4::default()
+        };
+        frame.frame()
+    };
+    let kinds = [
+        udp(HOST, 100, 64),
+        udp(HOST, 1400, 64),
+        udp(HOST, 1472, 64),
+        udp(HOST, 100, 1),
+        udp(0x0b02_0001, 100, 64),
+        udp(0x0b03_0001, 100, 64),
+        udp(0x0b04_0001, 100, 64),
+        Udp4::default().frame(),
+    ];
+    (0..100).map(|at| kinds[at * 7 % 11 % 8].clone()).collect()
+}
+
+/// Returns policies that protect, discard, pass, and protect without an association.
+fn mixed_policies(destination_port: u16) -> Vec<Policy> {
+    let from = prefix(0x0a00_0000, 24);
+    let policy = |network: u32, action: Action| Policy {
+        selector: Selector {
+            destination_port,
+            ..selector(from, prefix(network, 16))
+        },
+        action,
+    };
+    let without_keys = Action::Protect {
+        slot: SLOT + 1,
+        required: true,
+    };
+    vec![
+        protects(from, prefix(0x0b01_0000, 16)),
+        policy(0x0b02_0000, Action::Discard),
+        policy(0x0b03_0000, Action::Pass),
+        policy(0x0b04_0000, without_keys),
+    ]
+}
+
+#[test]
+fn policies_decide_about_vectors_as_about_single_packets() {
+    for destination_port in [0, 1] {
+        let mut results = Vec::new();
+        for reasons in [
+            &[SlowReason::IpsecPolicies][..],
+            &[SlowReason::IpsecPolicies, SlowReason::NotAllowed],
+        ] {
+            let mut rig = sender(TUNNEL);
+            rig.slow4(reasons);
+            rig.snapshot.ipsec.policies = Arc::new(Policies::new(mixed_policies(destination_port)));
+            rig.publish();
+            mixed_frames()
+                .into_iter()
+                .for_each(|frame| rig.arrive(frame));
+            rig.settle();
+            // The identification of outer packets is random, and its checksum with it.
+            let sent = rig.sent(1).into_iter().map(|mut frame| {
+                frame[18..20].fill(0);
+                frame[24..26].fill(0);
+                frame
+            });
+            let sent: Vec<Vec<u8>> = sent.collect();
+            assert!(sent.len() > 40, "{}", sent.len());
+            results.push((sent, rig.punts(), rig.drops()));
+        }
+        assert_eq!(results[0], results[1]);
+    }
+}
+
+#[test]
+fn vectors_of_protected_packets_come_out_in_order() {
+    for guards in [false, true] {
+        let way = Way { guards, ..TUNNEL };
+        let (mut from, mut to) = (sender(way), receiver(way));
+        let frames: Vec<Vec<u8>> = (0..200)
+            .map(|at| {
+                let frame = Udp4 {
+                    payload: 20 + at,
+                    ..to_host()
+                };
+                frame.frame()
+            })
+            .collect();
+        frames.iter().for_each(|frame| from.arrive(frame.clone()));
+        from.settle();
+        let mut sealed: Vec<Vec<u8>> = from.sent(1).iter().map(|frame| turned(frame)).collect();
+        assert_eq!(sealed.len(), frames.len());
+        // Altered, repeated and unknown packets among the others are dropped by name.
+        sealed[70][60] ^= 1;
+        sealed[90] = sealed[10].clone();
+        sealed[130][34] ^= 1;
+        sealed.into_iter().for_each(|frame| to.arrive(frame));
+        to.settle();
+        let opened = to.sent(1);
+        let kept = frames.iter().enumerate();
+        let kept = kept.filter(|(at, _)| ![70, 90, 130].contains(at));
+        let wanted: Vec<Vec<u8>> = kept.map(|(_, frame)| aged(frame, 2)).collect();
+        let opened: Vec<Vec<u8>> = opened
+            .iter()
+            .map(|frame| packet_of(frame).to_vec())
+            .collect();
+        assert_eq!(opened, wanted, "{guards}");
+        for reason in [
+            DropReason::IpsecIntegrity,
+            DropReason::IpsecReplayed,
+            DropReason::IpsecUnknown,
+        ] {
+            assert!(to.drops().contains(&(reason, 1)), "{:?}", to.drops());
+        }
+    }
+}
+
 #[test]
 fn what_a_policy_protects_does_not_come_in_clear() {
     for guards in [false, true] {

@@ -44,6 +44,20 @@ impl Dispatch for Outlet {
         }
     }
 
+    fn protect_vector(&mut self, vector: &mut Vector, outs: &[OutId]) -> bool {
+        let slot = |out: &OutId| match out.out() {
+            Out::Protect(slot) => Some(slot),
+            _ => None,
+        };
+        if vector.len() != outs.len() || !outs.iter().all(|out| slot(out).is_some()) {
+            return false;
+        }
+        for (frame, out) in vector.frames_mut().iter_mut().zip(outs) {
+            frame.below = InterfaceId(slot(out).unwrap_or_default());
+        }
+        self.agenda.put_vector(Item::Protecting, vector)
+    }
+
     #[inline]
     fn dispatch_run(
         &mut self,

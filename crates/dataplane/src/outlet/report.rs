@@ -3,6 +3,7 @@
 use frame::{Frame, Offload};
 
 use super::Outlet;
+use crate::demux::pppoe;
 use crate::drop::DropReason;
 use crate::punt::{Punt, PuntReason};
 use crate::table::NextHopId;
@@ -80,8 +81,8 @@ impl Outlet {
         self.punt(copy, why);
     }
 
-    /// Copies the first `bytes_max` bytes of a frame, without `tags` bytes of VLAN tags, into the
-    /// ring of taps.
+    /// Copies the first `bytes_max` bytes of a frame, without `tags` bytes of VLAN tags and PPPoE session header, into
+    /// the ring of taps.
     #[cold]
     pub(crate) fn copy_out(&mut self, frame: &Frame, tags: usize, bytes_max: usize, by: TapOrigin) {
         let bytes = frame.bytes();
@@ -105,6 +106,12 @@ impl Outlet {
         let (first, second) = copy.bytes_mut().split_at_mut(head.len());
         first.copy_from_slice(head);
         second.copy_from_slice(rest);
+        if tags > 0
+            && let Some(ethertype) = pppoe::ethertype_of_packet(bytes, ADDRESSES + tags + 2)
+            && let Some(kind) = second.first_chunk_mut()
+        {
+            *kind = ethertype.to_be_bytes();
+        }
         copy.copy_meta(frame);
         copy.l3 = frame.l3.saturating_sub(tags as u16);
         copy.offload = Offload::FINISHED;

@@ -74,10 +74,10 @@ impl PacketStart {
     #[cold]
     #[inline(never)]
     fn of(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Self {
-        match ingress::untag(cx, entrance, bytes) {
-            Ok((entrance, l3, _)) if usize::from(l3) <= bytes.len() => Self {
-                interface: entrance.id,
-                l3,
+        match ingress::follow_tags(cx, entrance, bytes) {
+            Ok(path) if usize::from(path.l3) <= bytes.len() => Self {
+                interface: path.entrance.id,
+                l3: path.l3,
             },
             _ => Self {
                 interface: entrance.id,
@@ -156,7 +156,7 @@ pub(super) fn protected_by(cx: &Context<'_>, out: OutId) -> String {
         return String::new();
     };
     let leaving = cx.snapshot.ipsec.associations.leaving(slot);
-    match leaving.as_ref().and_then(|leaving| leaving.as_deref()) {
+    match leaving {
         Some(leaving) => format!("IPsec protects it: {leaving}"),
         None => "IPsec protects it, as soon as there are keys".to_owned(),
     }

@@ -262,6 +262,20 @@ fn words<const LEN: usize>(head: &[u8; LEN]) -> [u64; 2] {
     [0, 1].map(|at| words.get(at).map_or(0, |word| u64::from_be_bytes(*word)))
 }
 
+/// Returns the PPPoE session on an interface that a frame belongs to, and the offset of its IP packet. The header of
+/// the session begins at `l3`.
+pub(crate) fn session_of(
+    cx: &Context<'_>,
+    on: InterfaceId,
+    bytes: &[u8],
+    l3: usize,
+) -> Option<(InterfaceId, usize)> {
+    let kind = bytes.get(l3.checked_sub(2)?..l3)?.first_chunk()?;
+    let is_session = u16::from_be_bytes(*kind) == SESSION_DATA;
+    let session = is_session.then(|| sessions::of(cx, on, bytes, l3))??;
+    Some((session, l3 + pppoe::HEADER))
+}
+
 /// The interface that the headers of a frame name.
 struct Named {
     /// The interface below.
@@ -299,7 +313,7 @@ pub(super) fn untag(frame: &mut Frame) {
     }
     let bytes = frame.bytes_mut();
     let mut tags = l3;
-    if let Some(ethertype) = sessions::ethertype_of_packet(bytes, l3)
+    if let Some(ethertype) = pppoe::ethertype_of_packet(bytes, l3)
         && let Some(place) = bytes.get_mut(l3 - 2..l3)
     {
         place.copy_from_slice(&ethertype.to_be_bytes());

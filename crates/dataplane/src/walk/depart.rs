@@ -8,12 +8,14 @@ use super::ingress::Entrance;
 use super::leave::{Departed, PacketRoute, depart, trim};
 use super::packet::{ETHERNET, packet};
 use super::pass1_results::HeaderClass;
+use super::policed::{policed_run, revealed, tunnel_of};
 use super::scratch::Scratch;
 use super::shortcut_installer::ShortcutInstaller;
 use super::tally::{CounterKey, Speed, Tally, received, slow_is_fast};
 use super::{Context, Exit, decide, egress};
 use crate::counters::{Counters, Traffic};
 use crate::encap::Arrivals;
+use crate::ipsec::PolicyLookup;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::table::{Adjacency, Kind, NextHopId};
@@ -34,8 +36,8 @@ pub(super) fn pass3<const FAST: bool>(
     let (id, count) = (entrance.id, frames.len().min(VECTOR_FRAMES));
     let mut state = Tally::new(cx);
     scratch.next_hops.forget();
-    // Packets that pass queues later do not count as FastPath.
-    let is_fast_path = FAST && !cx.snapshot.queues;
+    let is_fast_path = FAST && cx.snapshot.is_routing_only();
+    let mut policies = (FAST && !cx.snapshot.ipsec.is_empty()).then(|| PolicyLookup::new(cx));
     let installer = match is_fast_path {
         true => ShortcutInstaller::of(cx, entrance, outlet),
         false => None,
@@ -43,7 +45,15 @@ pub(super) fn pass3<const FAST: bool>(
     let mut at = 0;
     while at < count {
         let from = at;
-        if FAST {
+        if let Some(policies) = &mut policies {
+            let rest = &mut frames[at..];
+            at += policed_run::<false>(cx, policies, rest, at, scratch, &mut state, outlet);
+            let rest = &mut frames[at..];
+            at += policed_run::<true>(cx, policies, rest, at, scratch, &mut state, outlet);
+            if at == from {
+                at += revealed(cx, &frames[at..], at, scratch, &mut state);
+            }
+        } else if FAST {
             at += straight_run::<false>(cx, id, &mut frames[at..], at, scratch, &mut state, outlet);
             let between = at;
             at += straight_run::<true>(cx, id, &mut frames[at..], at, scratch, &mut state, outlet);
@@ -269,6 +279,7 @@ fn tunnelled(
     state: &mut Tally,
 ) -> usize {
     let mut arrivals = Arrivals::default();
+    let policed = !cx.snapshot.ipsec.is_empty();
     for (at, frame) in frames.iter().enumerate() {
         let place = (from + at) % VECTOR_FRAMES;
         let (hops, used) = match scratch.entered.classes[place] {
@@ -280,7 +291,11 @@ fn tunnelled(
         if next.adjacency.kind != Kind::Local {
             return at;
         }
-        let Some(id) = arrivals.of(cx, packet(frame)) else {
+        let id = match policed {
+            true => tunnel_of(cx, &mut arrivals, frame),
+            false => arrivals.of(cx, packet(frame)),
+        };
+        let Some(id) = id else {
             return at;
         };
         *used += 1;
@@ -303,7 +318,7 @@ fn one<const FAST: bool>(
 ) {
     let place = at % VECTOR_FRAMES;
     scratch.outs[place] = OutId::NONE;
-    if FAST && frame.ingress != entrance && !cx.snapshot.queues {
+    if FAST && frame.ingress != entrance && cx.snapshot.is_routing_only() {
         count_received(frame, outlet);
     }
     let (mut hop, ipv6) = match scratch.entered.classes[place] {
@@ -335,7 +350,7 @@ fn one<const FAST: bool>(
     };
     match depart(cx, frame, &route, &mut state.redirects, outlet) {
         Ok(departed) => {
-            let is_fast_path = FAST && !cx.snapshot.queues;
+            let is_fast_path = FAST && cx.snapshot.is_routing_only();
             let fast = is_fast_path || slow_is_fast(cx, frame, ipv6);
             let speed = if fast { Speed::FastPath } else { Speed::Slow };
             if !departed.is_protected() {

@@ -265,20 +265,20 @@ fn unfinishable(error: Unfinishable) -> DropReason {
     }
 }
 
-/// Counts frames on their egress interface, and on the interface below a VLAN.
+/// Counts frames on their egress interface, and on the interface below a VLAN or session. Returns the interface below.
 pub(crate) fn count_sent(
     cx: &Context<'_>,
     counters: &Counters,
     egress: InterfaceId,
     packets: u64,
     bytes: u64,
-) {
+) -> Option<InterfaceId> {
     counters.interface(egress).tx.add(packets, bytes);
-    if let Some(leaves) = cx.interfaces.get(egress)
-        && leaves.under != egress
-    {
-        counters.interface(leaves.under).tx.add(packets, bytes);
-    }
+    let under = cx.interfaces.get(egress)?.under;
+    (under != egress).then(|| {
+        counters.interface(under).tx.add(packets, bytes);
+        under
+    })
 }
 
 /// Sends a complete frame by its egress interface.

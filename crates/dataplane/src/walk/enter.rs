@@ -239,7 +239,7 @@ fn odd<const FAST: bool>(
     if start.interface != entrance.id {
         frame.below = entrance.id;
         // On the fast path, pass 3 counts the frame.
-        if !FAST || cx.snapshot.queues {
+        if !FAST || !cx.snapshot.is_routing_only() {
             let above = counters.interface(start.interface);
             above.rx.add(1, frame.len() as u64);
         }

@@ -23,6 +23,8 @@ pub enum Exit {
     Deliver(u16),
     /// The tunnel of this interface decapsulates the packet; the inner packet is walked.
     Decapsulate(InterfaceId),
+    /// The PPP session of this interface reassembles the multilink fragment; the whole packet is walked.
+    Join(InterfaceId),
     /// IPsec decapsulates the packet; the inner packet is walked.
     Reveal,
     /// The packet has its link header, but exceeds the MTU of its link, or is to be segmented or checksummed before
@@ -59,6 +61,7 @@ impl core::fmt::Display for Exit {
             Self::HandOver(_) => f.write_str("handed over to the worker that owns the connection"),
             Self::Deliver(_) => f.write_str("addressed to this router"),
             Self::Decapsulate(_) => f.write_str("addressed to this router: a tunnel packet"),
+            Self::Join(_) => f.write_str("a multilink fragment of a PPP session"),
             Self::Reveal => f.write_str("addressed to this router: an IPsec packet"),
             Self::Finish { mtu, .. } => write!(f, "in fragments of at most {mtu} bytes"),
         }

@@ -127,7 +127,16 @@ pub(crate) fn run(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result
 #[cold]
 #[inline(never)]
 fn unusual(cx: &Context<'_>, entrance: &Entrance, bytes: &[u8]) -> Result<Arrived, Exit> {
-    let (mut entrance, l3, ethertype) = untag(cx, entrance, bytes)?;
+    let followed = follow_tags(cx, entrance, bytes)?;
+    if !followed.is_known {
+        return Err(in_unknown_vlan(cx, &followed, bytes));
+    }
+    let TagPath {
+        mut entrance,
+        l3,
+        ethertype,
+        ..
+    } = followed;
     if entrance.interface.stations
         && let Some(station) = station_of(cx, entrance.id, bytes)
     {
@@ -193,6 +202,15 @@ fn of_session(
     let unknown = Exit::Drop(DropReason::PppoeSession);
     // Control packets reach their service from unknown sessions, too: its answer ends sessions of before a restart.
     let Some(ethertype) = data.ethertype else {
+        if let Some(id) = id
+            && pppoe::is_fragment_of_data(behind)
+            && cx
+                .interfaces
+                .tunnel(id.slot() as u32, |session| session.joins_fragments())
+                == Some(true)
+        {
+            return Err(Exit::Join(id));
+        }
         let exit = of_service(cx, entrance.id, bytes, l3, SESSION_DATA);
         return Err(match exit {
             Exit::Drop(DropReason::EthernetType) if id.is_none() => unknown,
@@ -212,6 +230,32 @@ fn of_session(
     })
 }
 
+/// The interface that the tags of a frame lead to.
+pub(super) struct TagPath {
+    pub(super) entrance: Entrance,
+    /// Offset behind the last EtherType that was read.
+    pub(super) l3: u16,
+    /// That EtherType: of the packet, or of the first tag that names no interface.
+    ethertype: u16,
+    /// All tags name interfaces.
+    is_known: bool,
+}
+
+/// Returns the exit of a frame whose tag names no interface: a service may receive PPPoE discovery of such a VLAN.
+fn in_unknown_vlan(cx: &Context<'_>, path: &TagPath, bytes: &[u8]) -> Exit {
+    let behind = usize::from(path.l3) + 2;
+    let inner = bytes.get(behind..).and_then(<[u8]>::first_chunk);
+    let is_discovery = inner == Some(&EtherType::PPPOE_DISCOVERY.0.to_be_bytes());
+    let is_group = bytes.first().is_some_and(|first| first & 1 != 0);
+    if !(is_discovery && is_group && path.entrance.interface.running) {
+        return Exit::Drop(DropReason::VlanUnknown);
+    }
+    match of_service(cx, path.entrance.id, bytes, path.l3, path.ethertype) {
+        Exit::Drop(_) => Exit::Drop(DropReason::VlanUnknown),
+        exit => exit,
+    }
+}
+
 /// Follows the VLAN tags to the interface that they name. Returns that interface, the offset of its
 /// packet, and the EtherType there.
 ///
@@ -222,6 +266,22 @@ pub(crate) fn untag(
     entrance: &Entrance,
     bytes: &[u8],
 ) -> Result<(Entrance, u16, u16), Exit> {
+    let path = follow_tags(cx, entrance, bytes)?;
+    match path.is_known {
+        true => Ok((path.entrance, path.l3, path.ethertype)),
+        false => Err(Exit::Drop(DropReason::VlanUnknown)),
+    }
+}
+
+/// Follows the VLAN tags as far as they name interfaces.
+///
+/// # Errors
+/// The frame is too short, or has too many tags.
+pub(super) fn follow_tags(
+    cx: &Context<'_>,
+    entrance: &Entrance,
+    bytes: &[u8],
+) -> Result<TagPath, Exit> {
     let mut entrance = *entrance;
     let mut at = ETHERNET;
     for _ in 0..=TAGS {
@@ -230,7 +290,12 @@ pub(crate) fn untag(
         };
         let ethertype = u16::from_be_bytes([pair[0], pair[1]]);
         if !matches!(ethertype, vlan::CUSTOMER | vlan::SERVICE) {
-            return Ok((entrance, at as u16, ethertype));
+            return Ok(TagPath {
+                entrance,
+                l3: at as u16,
+                ethertype,
+                is_known: true,
+            });
         }
         let Some(tag) = bytes.get(at..at + 4) else {
             return Err(Exit::Drop(DropReason::EthernetLength));
@@ -242,10 +307,18 @@ pub(crate) fn untag(
             continue;
         }
         let tag = Tag { ethertype, vlan_id };
-        entrance = { cx.interfaces }
-            .vlan(entrance.id, tag)
-            .and_then(|vlan| Entrance::new(cx.interfaces, vlan))
-            .ok_or(Exit::Drop(DropReason::VlanUnknown))?;
+        let vlan = cx.interfaces.vlan(entrance.id, tag);
+        match vlan.and_then(|vlan| Entrance::new(cx.interfaces, vlan)) {
+            Some(vlan) => entrance = vlan,
+            None => {
+                return Ok(TagPath {
+                    entrance,
+                    l3: (at - 4) as u16,
+                    ethertype,
+                    is_known: false,
+                });
+            }
+        }
     }
     Err(Exit::Drop(DropReason::VlanUnknown))
 }

@@ -113,7 +113,7 @@ pub(super) fn write(
 
 /// Checks a received packet against the IPsec policies. The router's own packets always pass.
 #[inline(always)]
-fn admitted(cx: &Context<'_>, frame: &Frame, local: bool) -> Result<(), Exit> {
+pub(super) fn admitted(cx: &Context<'_>, frame: &Frame, local: bool) -> Result<(), Exit> {
     match frame.ingress == InterfaceId::NONE {
         true => Ok(()),
         false => postrouting::admit(cx, packet(frame), frame.guarded, local),

@@ -41,7 +41,8 @@
 //! all of them.
 //!
 //! The fast path is the unguarded walk with `FAST` set: no rules, no routing rules, no reverse path
-//! check. `SlowReason` in the snapshot says why a family does not take it.
+//! check. `SlowReason` in the snapshot says why a family does not take it. With IPsec policies the same walk looks the
+//! policies up in `policed`, and its packets do not count as FastPath.
 
 pub mod bypass;
 mod challenge;
@@ -66,6 +67,7 @@ mod output;
 mod packet;
 mod pass1_results;
 mod passes;
+mod policed;
 mod postrouting;
 mod prerouting;
 mod routing;
@@ -82,6 +84,7 @@ mod tests;
 
 pub use crate::context::Context;
 pub(crate) use crate::context::{UNKNOWN_TIME, name};
+pub(crate) use demux::session_of;
 pub(crate) use egress::{count_sent, finish, rewrite, transmit};
 pub use exit::Exit;
 pub(crate) use forward::fit_link;
@@ -97,3 +100,4 @@ pub(crate) use settle::settle;
 pub(crate) use single::{on_link, own, own_here, resume};
 pub use stage::Stage;
 pub(crate) use stations::leave as leave_station;
+pub(crate) use tally::received;

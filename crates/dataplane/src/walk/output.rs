@@ -37,7 +37,7 @@ pub(crate) fn run(
         return to_group(cx, egress, mac, query.destination);
     }
     if is_of_link(query.destination) {
-        return to_link_local(cx, hint);
+        return to_far_end(cx, hint, true);
     }
     match reserved(query.destination) {
         Some(Reserved::Loopback) => return Err(Exit::Punt(PuntReason::Local)),
@@ -120,8 +120,16 @@ pub(super) fn waits_for_control(hop: NextHopId, adjacency: &Adjacency) -> bool {
     hop == NextHopId::NO_ROUTE && adjacency.kind == Kind::Incomplete
 }
 
-/// Returns the adjacency of a link-local destination on this interface.
-fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Adjacency), Exit> {
+/// Returns the adjacency of a destination on this interface, whatever routes say: of a link-local address, or of any
+/// address behind a point-to-point interface.
+///
+/// # Errors
+/// The packet's exit: the interface is unknown or down.
+pub(super) fn to_far_end(
+    cx: &Context<'_>,
+    egress: InterfaceId,
+    ipv6: bool,
+) -> Result<(NextHopId, Adjacency), Exit> {
     let Some(interface) = cx.interfaces.get(egress) else {
         return Err(Exit::Punt(PuntReason::NoRoute));
     };
@@ -140,7 +148,7 @@ fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Ad
         ..Adjacency::default()
     };
     if !interface.ethernet {
-        write_session_header(cx, &interface, true, &mut adjacency);
+        write_session_header(cx, &interface, ipv6, &mut adjacency);
     }
     Ok((NextHopId::NO_ROUTE, adjacency))
 }

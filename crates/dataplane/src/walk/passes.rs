@@ -180,7 +180,7 @@ fn walk<const FAST: bool>(
     }
     depart::pass3::<FAST>(cx, entrance, frames, scratch, outlet);
     let ended = pass4(cx, vector, scratch, outlet);
-    if FAST && !cx.snapshot.queues {
+    if FAST && cx.snapshot.is_routing_only() {
         let packets = came.packets.wrapping_sub(ended.packets);
         let bytes = came.bytes.wrapping_sub(ended.bytes);
         let counters = outlet.counters.interface(entrance.id);
@@ -208,6 +208,9 @@ fn pass4(
     if others == 0 && first != OutId::NONE && outlet.dispatch_vector(cx, vector, first) {
         return ended;
     }
+    if first.is_protect() && outlet.protect_vector(vector, outs) {
+        return ended;
+    }
     let mut frames = vector.drain();
     let mut at = 0;
     while at < outs.len() {
@@ -225,7 +228,8 @@ fn pass4(
             }
             if scratch.entered.exits[at] == Exit::Reveal {
                 let exits = outs[at..].iter().zip(&scratch.entered.exits[at..]);
-                let run = exits.take_while(|exit| *exit == (&OutId::NONE, &Exit::Reveal));
+                let run = exits
+                    .take_while(|(out, exit)| **out == OutId::NONE && matches!(exit, Exit::Reveal));
                 let run = run.count();
                 let before = outlet.meter.turn(Facility::Encrypting);
                 let came = ipsec::decapsulate(cx, &mut frames, run, outlet);

@@ -7,7 +7,6 @@ use super::guarded;
 use super::next_hop_cache::NextHopCache;
 use super::pass1_results::Pass1Results;
 use crate::encap;
-use crate::ipsec;
 use crate::out::OutId;
 use crate::queueing;
 use crate::table::NextHopId;
@@ -26,7 +25,6 @@ pub(crate) struct Scratch {
     /// The destinations of encapsulated frames.
     pub(crate) nexts: encap::Nexts,
     pub(crate) targets: encap::Targets,
-    pub(crate) association_paths: ipsec::AssociationPaths,
     /// The source addresses on arrival, if queues match them.
     pub(super) sources: [u128; VECTOR_FRAMES],
     /// Frames that wait in queues.
@@ -45,7 +43,6 @@ impl Scratch {
             lookups: guarded::ChunkLookups::new(),
             nexts: encap::Nexts::new(),
             targets: encap::Targets::new(),
-            association_paths: ipsec::AssociationPaths::default(),
             sources: [0; VECTOR_FRAMES],
             held: Vec::new(),
         })

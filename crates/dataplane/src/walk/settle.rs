@@ -12,6 +12,7 @@ use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::PuntReason;
 use crate::rings::Handed;
+use crate::service::Received;
 use crate::snapshot::Role;
 use crate::zone;
 
@@ -41,9 +42,14 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             if frame::finish_checksum(frame.bytes_mut(), &offload).is_ok() {
                 frame.offload.needs_checksum = false;
             }
-            let (bytes, l3) = (frame.bytes(), usize::from(frame.l3));
+            let received = Received {
+                interface: frame.ingress,
+                frame: frame.bytes(),
+                l3: frame.l3.into(),
+                now: cx.now,
+            };
             let services = &cx.snapshot.services;
-            match services.admit(&mut outlet.limits, id, bytes, l3, cx.now) {
+            match services.admit(&mut outlet.limits, id, &received) {
                 Admission::Heard => outlet.punt(frame, PuntReason::Service { id, meets_rules }),
                 Admission::Challenged(reason) => challenge(cx, frame, id, reason, outlet),
                 Admission::Dropped(reason) => {
@@ -73,7 +79,7 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             }
         }
         Exit::Finish { out, mtu } => egress::finish(cx, outlet, frame, out, mtu),
-        Exit::Decapsulate(id) => {
+        Exit::Decapsulate(id) | Exit::Join(id) => {
             encap::arrive(cx, core::iter::once(frame), 1, id, outlet);
         }
         Exit::Reveal => {

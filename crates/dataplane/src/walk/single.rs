@@ -22,7 +22,7 @@ use crate::table::{Kind, NextHopId};
 use crate::trace::Silent;
 
 /// Sends a packet of this router, which begins at `frame.l3`: by the next hop `by`, or along
-/// routes.
+/// routes. [`NextHopId::NO_ROUTE`] sends it by the point-to-point interface `frame.egress`.
 pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, by: Option<NextHopId>, outlet: &mut Outlet) {
     match home(cx, &mut frame, outlet) {
         Some(worker) => {
@@ -69,11 +69,12 @@ pub(crate) fn own_here(
     outlet: &mut Outlet,
 ) {
     frame.ingress = InterfaceId::NONE;
+    let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);
     let decided = match by {
         None => output::run(cx, packet(&frame), frame.egress),
+        Some(NextHopId::NO_ROUTE) => output::to_far_end(cx, frame.egress, ipv6),
         Some(hop) => routing::follow(cx, packet(&frame), InterfaceId::NONE, hop),
     };
-    let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);
     if cx.snapshot.firewall.guards(ipv6) {
         let mut tally = Tally::new(cx);
         let departed = guarded::own(cx, &mut frame, decided, &mut tally, outlet);

@@ -162,7 +162,7 @@ impl CounterBatch {
         if packets == 0 {
             return;
         }
-        egress::count_sent(cx, counters, key.egress, packets, bytes);
+        let under = egress::count_sent(cx, counters, key.egress, packets, bytes);
         let family = match (key.speed, key.ipv6) {
             (Speed::Slow, _) => return,
             (Speed::FastPath, true) => &counters.ipv6_fast_path,
@@ -170,14 +170,16 @@ impl CounterBatch {
             (Speed::FastTrack, true) => &counters.ipv6_fasttrack,
             (Speed::FastTrack, false) => &counters.ipv4_fasttrack,
         };
-        counters.interface(key.egress).fp_tx.add(packets, bytes);
+        for id in [key.egress].into_iter().chain(under) {
+            counters.interface(id).fp_tx.add(packets, bytes);
+        }
         family.add(packets, bytes - headers.min(bytes));
     }
 }
 
 /// Returns the length of a frame on arrival in bytes, before its link header is rewritten.
 #[inline(always)]
-pub(super) fn received(frame: &Frame) -> u64 {
+pub(crate) fn received(frame: &Frame) -> u64 {
     frame.len() as u64 + u64::from(frame.untagged)
 }
 

@@ -289,7 +289,7 @@ const MAX_ICV_BYTES: usize = 32;
 /// Maximum length of the headers before AH, in bytes.
 const MAX_HEADERS_BYTES: usize = 256;
 /// Packets processed at once.
-const CHUNK_PACKETS: usize = 8;
+const CHUNK_PACKETS: usize = 16;
 
 #[cfg(test)]
 mod tests;

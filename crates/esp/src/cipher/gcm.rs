@@ -105,6 +105,7 @@ impl<C: Stream> Gcm<C> {
     /// XORs the GHASH of a packet into its ICV.
     fn add_hash<S, O>(&self, shared: &Shared, packet: &mut Work<'_, S, O>) {
         let (first, last) = Additional::blocks(shared, packet);
+        let (first, last) = (first.to_be_bytes(), last.to_be_bytes());
         let hash = self.hash.of(&first, packet.text(), &last);
         for (byte, hash) in packet.icv().iter_mut().zip(hash) {
             *byte ^= hash;

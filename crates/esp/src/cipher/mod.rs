@@ -195,6 +195,29 @@ impl Cipher {
             _ => {}
         }
     }
+
+    /// Prefetches the key schedule for packets of another association, if the cipher is one whose packets keep their
+    /// order and take few cycles.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        if let Self::Fused(fused) = self {
+            fused.prefetch();
+        }
+    }
+
+    /// Returns true for AEAD ciphers: packets of different associations gain nothing from being processed together, so
+    /// they keep their order.
+    pub(crate) const fn keeps_order(&self) -> bool {
+        matches!(
+            self,
+            Self::Fused(_)
+                | Self::Gcm(_)
+                | Self::Gcm128(_)
+                | Self::Gcm192(_)
+                | Self::Gcm256(_)
+                | Self::ChaCha20Poly1305(..)
+        )
+    }
 }
 
 /// Additional authenticated data of an AEAD cipher: SPI and sequence number, of 64 bits if extended (RFC 4106,
@@ -206,28 +229,35 @@ struct Additional {
 
 impl Additional {
     fn of(packet: &[u8], implied: Option<[u8; 4]>) -> Self {
-        let header = packet.first_chunk::<HEADER_BYTES>().copied();
-        let header = u64::from_be_bytes(header.unwrap_or_default());
-        let (spi, low) = (u128::from(header >> 32), u128::from(header as u32));
-        let (block, len) = match implied {
-            None => (spi << 96 | low << 64, 8),
-            Some(high) => {
-                let high = u128::from(u32::from_be_bytes(high));
-                (spi << 96 | high << 64 | low << 32, 12)
-            }
-        };
+        let (block, len) = Self::block(packet, implied);
         Self {
             bytes: block.to_be_bytes(),
             len,
         }
     }
 
+    /// Returns the data as the highest bytes of a number, and their length.
+    #[inline(always)]
+    fn block(packet: &[u8], implied: Option<[u8; 4]>) -> (u128, usize) {
+        let header = packet.first_chunk::<HEADER_BYTES>().copied();
+        let header = u64::from_be_bytes(header.unwrap_or_default());
+        let (spi, low) = (u128::from(header >> 32), u128::from(header as u32));
+        match implied {
+            None => (spi << 96 | low << 64, 8),
+            Some(high) => {
+                let high = u128::from(u32::from_be_bytes(high));
+                (spi << 96 | high << 64 | low << 32, 12)
+            }
+        }
+    }
+
     /// Returns the GHASH blocks beside the text: additional data padded with zeros, and both lengths in bits.
-    fn blocks<S, O>(shared: &Shared, packet: &Work<'_, S, O>) -> ([u8; 16], [u8; 16]) {
-        let Self { bytes, len } = Self::of(packet.bytes, shared.implied(packet.number));
+    #[inline(always)]
+    fn blocks<S, O>(shared: &Shared, packet: &Work<'_, S, O>) -> (u128, u128) {
+        let (block, len) = Self::block(packet.bytes, shared.implied(packet.number));
         let bits = |bytes: usize| 8 * bytes as u64;
         let lengths = u128::from(bits(len)) << 64 | u128::from(bits(packet.text_len()));
-        (bytes, lengths.to_be_bytes())
+        (block, lengths)
     }
 }
 

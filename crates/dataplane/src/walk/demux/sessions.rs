@@ -194,12 +194,3 @@ pub(super) fn of(
     let is_whole = header.is_data() && total <= bytes_max;
     is_whole.then(|| cx.interfaces.session(on, session))?
 }
-
-/// Returns the EtherType of an IP packet that begins at `l3`, behind the header of a session.
-pub(super) fn ethertype_of_packet(bytes: &[u8], l3: usize) -> Option<u16> {
-    let at = l3.checked_sub(HEADER).filter(|at| *at >= ETHERNET)?;
-    let kind = bytes.get(at - 2..at)?.first_chunk()?;
-    let header = bytes.get(at..l3)?.first_chunk()?;
-    let is_session = u16::from_be_bytes(*kind) == SESSION_DATA;
-    is_session.then(|| Header::new(*header).ethertype())?
-}

@@ -273,6 +273,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         DropReason::PortDamaged,
         DropReason::PuntFull,
         DropReason::ServiceLimit,
+        DropReason::ServiceInterface,
         DropReason::HandoverFull,
         DropReason::NoBuffer,
         DropReason::PoolReserve,
@@ -358,7 +359,9 @@ const OF_SESSIONS: [DropReason; 10] = [
 ];
 
 /// Control packets of PPP, covered by the tests of its feature.
-const OF_PPP: [DropReason; 5] = [
+const OF_PPP: [DropReason; 7] = [
+    DropReason::PppRate,
+    DropReason::PppDemand,
     DropReason::PppLink,
     DropReason::PppMalformed,
     DropReason::PppUnknown,
@@ -367,7 +370,9 @@ const OF_PPP: [DropReason; 5] = [
 ];
 
 /// Datagrams of RADIUS, covered by the tests of its client and its feature.
-const OF_RADIUS: [DropReason; 5] = [
+const OF_RADIUS: [DropReason; 7] = [
+    DropReason::RadiusAccounting,
+    DropReason::DhcpNoGrant,
     DropReason::RadiusRequests,
     DropReason::RadiusMalformed,
     DropReason::RadiusUnknown,

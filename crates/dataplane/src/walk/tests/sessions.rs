@@ -1,5 +1,7 @@
 //! Tests of PPPoE session data: reception by sessions, and transmission with session headers.
 
+mod multilink;
+
 use std::sync::Arc;
 
 use frame::{InterfaceId, Offload, Offloads, Segmentation};
@@ -14,8 +16,10 @@ use crate::punt::PuntReason;
 use crate::rings::Command;
 use crate::service::{FrameContent, Match, Service, ServiceId};
 use crate::table::Adjacency;
+use crate::tap::{Direction, TapOrigin};
 use crate::testing::{ETHER1, MAC, RATE, Rig, Udp4, Udp6, VLAN10, ethernet, gateway, heard};
 use crate::trace::trace_packet;
+use crate::walk::Stage;
 
 const FIRST: InterfaceId = InterfaceId(20);
 const ON_VLAN: InterfaceId = InterfaceId(21);
@@ -569,6 +573,45 @@ fn random_frames_of_a_vector_end_as_the_reference_says() {
             rig.drops(),
             drops.into_iter().collect::<Vec<_>>(),
             "seed {seed}"
+        );
+    }
+}
+
+#[test]
+fn a_tapped_session_shows_its_packets_behind_an_ethernet_header() {
+    for vlan in [None, Some(10)] {
+        let mut rig = with_sessions();
+        let (id, number) = if vlan.is_none() {
+            (FIRST, 7)
+        } else {
+            (ON_VLAN, 8)
+        };
+        rig.interfaces.set_tap(id, true);
+        let fields = Fields {
+            vlan,
+            number,
+            ..Fields::default()
+        };
+        rig.pass(fields.frame());
+        let plain = ethernet(MAC, 0x0800, &fields.packet);
+        let mut copies = Vec::new();
+        while let Ok(tapped) = rig.remotes[0].taps.pop() {
+            copies.push((tapped.by, tapped.frame.bytes().to_vec()));
+            rig.pool.free(tapped.frame);
+        }
+        let received = TapOrigin::Interface {
+            id,
+            direction: Direction::Received,
+            stage: Stage::Ingress,
+        };
+        let [(by, bytes)] = &copies[..] else {
+            panic!("{vlan:?}: {copies:02x?}");
+        };
+        assert_eq!(*by, received, "{vlan:?}");
+        assert_eq!(
+            (&bytes[..6], &bytes[12..]),
+            (&MAC[..], &plain[12..]),
+            "{vlan:?}"
         );
     }
 }
