@@ -72,7 +72,7 @@ pub(crate) trait Options {
     fn reject(&mut self, option: ConfigureOption<'_>, settings: &Settings);
 }
 
-/// Results of an event for the layers above and below.
+/// State changes that an event reports to the owner of the negotiation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Signals {
     /// The protocol has reached the state Opened.

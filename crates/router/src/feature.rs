@@ -43,6 +43,7 @@ pub(crate) mod pool;
 pub(crate) mod ppp;
 pub(crate) mod queue;
 pub(crate) mod radius;
+pub(crate) mod router_discovery;
 pub(crate) mod schedule;
 pub(crate) mod scripting;
 pub(crate) mod services;
@@ -75,7 +76,7 @@ use wire::Mac;
 
 use self::hear::{Datagram, Echo, Outgoing, ReceiveOutcome, ReceivedPacket};
 use crate::drive::asking::Asking;
-use crate::intent::{ItemId, ItemState, Name};
+use crate::intent::{Interface, ItemId, ItemState, Items, Name};
 use crate::learned::{Learned, Servers};
 use crate::object::{Made, Owner};
 use crate::records;
@@ -187,6 +188,8 @@ pub(crate) struct View<'a> {
     pub(crate) store: &'a Store,
     /// Caller of the current command.
     pub(crate) asking: &'a Asking,
+    /// Interfaces of items and of dynamic objects, by id.
+    pub(crate) interfaces: &'a Items<Interface>,
     /// The time.
     pub(crate) now: Instant,
     /// The time of day.
@@ -313,12 +316,16 @@ pub enum Effect {
     Gateway(check::CheckRequest),
     /// Sends a request to RADIUS servers.
     QueryRadius(Box<radius::RadiusQuery>),
+    /// Announces whether RADIUS servers account the sessions of a service.
+    RadiusAccounting(service::radius::Service, bool),
     /// Drops a request to RADIUS servers, by its feature and number.
     CancelRadius(&'static str, u64),
     /// Passes a request of a RADIUS server about sessions to all features, and responds to it.
     RadiusRequested(Box<radius::IncomingRequest>),
     /// Passes an answer of a RADIUS server to the feature that sent the request.
     RadiusAnswer(Box<radius::RadiusAnswer>),
+    /// Adds, changes or removes the DHCPv6 server of a PPP session, by the session's number.
+    SessionServer(u64, Option<Box<dhcp6::server::SessionServer>>),
     /// An action of queues.
     Queues(queue::QueueRequest),
     /// Gives workers the IPsec policies.

@@ -40,9 +40,10 @@ use crate::feature::netwatch::Watches;
 use crate::feature::ntp::Ntp;
 use crate::feature::ping::UserPings;
 use crate::feature::pool::AddressPools;
-use crate::feature::ppp::Ppp;
+use crate::feature::ppp::{Ppp, SessionPools};
 use crate::feature::queue::Queues;
 use crate::feature::radius::{Radius, RadiusAnswer};
+use crate::feature::router_discovery::RouterDiscovery;
 use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
 use crate::feature::snmp::Snmp;
@@ -58,7 +59,7 @@ use crate::records::Recalled;
 use crate::running::Running;
 
 /// Number of features.
-const COUNT: usize = 41;
+const COUNT: usize = 42;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -122,6 +123,8 @@ pub(crate) struct Features {
     pub(crate) links4: Links4,
     /// Router advertisements and MLD reports.
     pub(crate) links6: Links6,
+    /// Router discovery as a host.
+    router_discovery: RouterDiscovery,
     echo: Echo,
     /// DHCP relays, which receive before DHCP servers.
     dhcp_relays: DhcpRelays,
@@ -129,7 +132,7 @@ pub(crate) struct Features {
     dhcp_clients: DhcpClients,
     pub(crate) snmp: Snmp,
     /// DHCP for IPv6.
-    dhcp6: Dhcp6,
+    pub(crate) dhcp6: Dhcp6,
     /// Address pools.
     address_pools: AddressPools,
     /// DHCP servers.
@@ -155,6 +158,12 @@ impl Features {
         secrets.fill(&mut dns);
         let address_pools = AddressPools::default();
         let certificates = Certificates::new(clock.clone());
+        let ppp = secrets.split();
+        let dhcp6 = Dhcp6::new(secrets.split());
+        let pools = SessionPools {
+            addresses: address_pools.share(),
+            prefixes: dhcp6.share_pools(),
+        };
         Self {
             log: Log::new(clock.clone()),
             access: access::Access::default(),
@@ -175,7 +184,7 @@ impl Features {
             virtual_routers: VirtualRouters::default(),
             vxlans: Vxlans::new(others.next_u64()),
             tunnels: Tunnels::default(),
-            ppp: Ppp::new(secrets.split(), address_pools.share(), clock.clone()),
+            ppp: Ppp::new(ppp, pools, clock.clone()),
             ipsec: Ipsec::new(
                 crate::store::vault::entropy,
                 Proofs::new(certificates.share(), clock.clone()),
@@ -190,12 +199,13 @@ impl Features {
             mac_tools: MacTools::default(),
             links4: Links4::new(others.next_u64()),
             links6: Links6::new(seed),
+            router_discovery: RouterDiscovery::new(others.next_u64()),
             echo: Echo,
             dhcp_relays: DhcpRelays::default(),
             dhcp_clients: DhcpClients::new(secrets.split()),
             snmp: Snmp::default(),
-            dhcp6: Dhcp6::new(secrets.split()),
-            dhcp_servers: DhcpServers::new(address_pools.share()),
+            dhcp6,
+            dhcp_servers: DhcpServers::new(address_pools.share(), clock.clone()),
             dhcp_alerts: DhcpAlerts::new(secrets.split()),
             address_pools,
             checks: Checks::new(id, rng),
@@ -241,6 +251,7 @@ impl Features {
             &self.mac_tools,
             &self.links4,
             &self.links6,
+            &self.router_discovery,
             &self.echo,
             &self.dhcp_clients,
             &self.snmp,
@@ -292,6 +303,7 @@ impl Features {
             &mut self.mac_tools,
             &mut self.links4,
             &mut self.links6,
+            &mut self.router_discovery,
             &mut self.echo,
             &mut self.dhcp_clients,
             &mut self.snmp,
@@ -458,6 +470,7 @@ pub(crate) fn intent(store: &menu::Store) -> crate::intent::Intent {
     let view = View {
         store,
         asking: &crate::drive::asking::Asking::default(),
+        interfaces: &crate::intent::Items::default(),
         now: Instant::ZERO,
         clock: clock.now(),
     };

@@ -20,8 +20,11 @@ use crate::Holder;
 use crate::drive::{Control, PortNews, Queue, Setup};
 use crate::feature::mail::{Letter, Sent};
 use crate::feature::radius::Aaa;
+use crate::feature::{Effect, Effects};
 use crate::files::RemoteFiles;
-use crate::kind::{is_virtual_radio, veth};
+use crate::history;
+use crate::intent::ItemState;
+use crate::kind::{self, is_virtual_radio, veth};
 
 /// Interface of `/interface/veth`, whose other end is a device of the host for a container. The fields configure that
 /// device.
@@ -87,6 +90,11 @@ impl Instance {
         self.control.metrics(&self.store)
     }
 
+    /// Returns the history of traffic and load as JSON, with current rates.
+    pub fn history(&self, query: &history::Query) -> String {
+        self.control.history(query)
+    }
+
     /// Whether all configured ports have a device.
     pub fn has_its_ports(&self) -> bool {
         self.control.missed.is_empty()
@@ -130,10 +138,9 @@ impl Instance {
         Aaa::of(&self.store, &self.control.features.radius)
     }
 
-    /// Counts RADIUS events.
+    /// Counts RADIUS events, and keeps unanswered reports.
     pub fn count_radius<K>(&mut self, actions: &[service::radius::Action<K>]) {
-        let radius = &mut self.control.features.radius;
-        actions.iter().for_each(|action| radius.count(action));
+        self.control.count_radius(actions);
     }
 
     /// Ends a session; returns whether it existed.
@@ -510,6 +517,18 @@ impl Instance {
             Err(reason) => return Err(reason),
         }
         Ok(self.control.attach_port(name, news, offloads, queues))
+    }
+
+    /// Opens the session of a PPPoE client as if a server had answered, in a router that examines a configuration.
+    /// Returns true if the interface adds a default route; `None` if it is no PPPoE client.
+    pub fn assume_session(&mut self, interface: &str) -> Option<bool> {
+        let item = self.store.named("interface", interface)?;
+        let wanted = ItemState::Interface(Some(kind::assumed(item)?));
+        let adds_route = item.is("add-default-route");
+        let mut effects = Effects::default();
+        effects.push(Effect::Item(item.id.0, wanted));
+        self.control.carry_out(effects);
+        Some(adds_route)
     }
 
     /// Returns the files of the router for a remote user.

@@ -1,7 +1,7 @@
 //! Servers that networks announce to this router: DNS and NTP. A feature reports the servers of its network by
 //! `Effect::Learn` under an owner of its own; features that use servers follow by `Feature::learn`.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 use std::collections::BTreeMap;
 
 use crate::intent::Name;
@@ -23,6 +23,41 @@ pub struct Servers {
     pub ntp: Vec<IpAddr>,
     /// Domain of the network's hosts.
     pub domain: Option<String>,
+}
+
+/// DNS servers that this router passes on to IPv6 hosts: the configured ones and the learned ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NameServers6 {
+    learned: Vec<Ipv6Addr>,
+    /// The learned servers replace the configured ones.
+    is_exclusive: bool,
+}
+
+impl NameServers6 {
+    /// Returns the servers that networks announce. A link-local address is not valid on other links.
+    pub(crate) fn of(learned: &Learned) -> Self {
+        let all = learned.dns().into_iter();
+        let all = all.filter_map(|(address, _)| match address {
+            IpAddr::V6(address) if !address.is_unicast_link_local() => Some(address),
+            _ => None,
+        });
+        Self {
+            learned: all.collect(),
+            is_exclusive: learned.is_exclusive(),
+        }
+    }
+
+    /// Returns the configured servers, then the learned ones, without duplicates.
+    pub(crate) fn with(&self, configured: &[Ipv6Addr]) -> Vec<Ipv6Addr> {
+        let configured = configured.iter().filter(|_| !self.is_exclusive);
+        let mut all: Vec<Ipv6Addr> = Vec::new();
+        for server in configured.chain(&self.learned) {
+            if !all.contains(server) {
+                all.push(*server);
+            }
+        }
+        all
+    }
 }
 
 /// All announced servers, by owner: the name of a feature, then a number.

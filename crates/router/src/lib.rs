@@ -20,6 +20,7 @@ mod feature;
 mod features;
 pub mod files;
 pub mod firewall;
+pub mod history;
 mod instance;
 pub mod intent;
 pub mod kind;

@@ -186,6 +186,17 @@ fn settings<T: Default>(store: &Store, path: &str, read: impl FnOnce(&Item) -> T
         .unwrap_or_default()
 }
 
+/// Reads a list of ranges of VLAN ids. An id alone is a range of one.
+pub(crate) fn vlan_ranges(item: &Item, property: &str) -> Vec<(u16, u16)> {
+    let ranges = item.get(property).map(Value::as_list).unwrap_or_default();
+    let vid = |value: &Value| { value.as_number() }.and_then(|vid| u16::try_from(vid).ok());
+    let range = |value: &Value| match value {
+        Value::Tuple(_, ends) => Some((vid(ends.first()?)?, vid(ends.last()?)?)),
+        one => vid(one).map(|one| (one, one)),
+    };
+    ranges.iter().filter_map(range).collect()
+}
+
 /// Reads the properties that all interfaces have.
 pub(crate) fn interface_of(
     item: &Item,

@@ -27,14 +27,20 @@ pub enum Kind {
     Dhcp6Binding = 3,
     /// Prefixes that were advertised on an interface.
     AdvertisedPrefixes = 4,
+    /// Prefix or address that a DHCPv6 server assigned.
+    Dhcp6ServerBinding = 5,
+    /// End of an accounted session that no RADIUS server has acknowledged; its item is the number of the report.
+    AccountingReport = 6,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 6] = [
         Self::Duid,
         Self::Dhcp4Lease,
         Self::Dhcp6Binding,
         Self::AdvertisedPrefixes,
+        Self::Dhcp6ServerBinding,
+        Self::AccountingReport,
     ];
 }
 
@@ -138,20 +144,17 @@ impl Records {
             (*number, timed)
         };
         let entries: Entries = self.changed.iter().map(entry).collect();
-        let mut all = self.written.clone();
-        for (number, record) in &entries {
-            match record {
-                Some(record) => _ = all.insert(*number, record.clone()),
-                None => _ = all.remove(number),
-            }
-        }
         let kept = match log.is_stale() {
-            true => log.rewrite(&all),
+            true => {
+                let mut all = self.written.clone();
+                apply(&mut all, &entries);
+                log.rewrite(&all)
+            }
             false => log.keep(&entries),
         };
         match kept {
             Ok(()) => {
-                self.written = all;
+                apply(&mut self.written, &entries);
                 self.changed.clear();
                 self.again = None;
                 Ok(())
@@ -160,6 +163,16 @@ impl Records {
                 None => Err(error),
                 Some(_) => Ok(()),
             },
+        }
+    }
+}
+
+/// Applies written entries to the records on disk.
+fn apply(all: &mut BTreeMap<u64, Vec<u8>>, entries: &Entries) {
+    for (number, record) in entries {
+        match record {
+            Some(record) => _ = all.insert(*number, record.clone()),
+            None => _ = all.remove(number),
         }
     }
 }

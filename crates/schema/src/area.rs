@@ -31,7 +31,7 @@ pub(crate) const AREAS: &[Area] = &[
     ),
     area("containers", &["/container"]),
     area("detect-internet", &["/interface/detect-internet"]),
-    area("DHCP", &["/ipv6/dhcp-relay", "/ipv6/dhcp-server"]),
+    area("DHCP", &["/ipv6/dhcp-relay"]),
     area(
         "disks and file sharing",
         &[
@@ -122,10 +122,7 @@ pub(crate) const AREAS: &[Area] = &[
         ],
     ),
     area("user manager", &["/tool/user-manager", "/user-manager"]),
-    area(
-        "neighbour discovery proxies",
-        &["/ipv6/nd/proxy", "/ipv6/nd/settings"],
-    ),
+    area("neighbour discovery proxies", &["/ipv6/nd/proxy"]),
     area("routing filters", &["/routing/filter"]),
     area(
         "routing settings",

@@ -9,7 +9,7 @@ use crate::spelling::HOST;
 /// Services that send no requests have no effect.
 fn asks_nothing(services: &str) -> bool {
     let mut services = services.split(',');
-    services.any(|service| !matches!(service, "ipsec" | "login" | "ppp"))
+    services.any(|service| !matches!(service, "dhcp" | "ipsec" | "login" | "ppp"))
 }
 
 pub(crate) static MENU: Menu = Menu {
@@ -35,14 +35,13 @@ pub(crate) static MENU: Menu = Menu {
                 nanoseconds(SECOND / 100, 60 * SECOND),
                 "Timeout of a request",
             )
-            .default("300ms"),
+            .default("1s100ms"),
             Property::new(
                 "radsec-timeout",
                 nanoseconds(SECOND / 100, 60 * SECOND),
                 "Timeout of a request over TLS",
             )
-            .default("3s300ms")
-            .inert(),
+            .default("3s300ms"),
             no(
                 "accounting-backup",
                 "Use the server only if others do not answer",
@@ -59,15 +58,13 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Words(&["udp", "radsec"]),
                 "Protocol: UDP or TLS",
             )
-            .default("udp")
-            .inert_for(|protocol| protocol != "udp"),
+            .default("udp"),
             Property::new(
                 "certificate",
                 Kind::Or(&["none"], &Kind::Reference("certificate")),
                 "Own certificate",
             )
-            .default("none")
-            .inert(),
+            .default("none"),
             Property::new(
                 "require-message-auth",
                 Kind::Words(&["no", "yes-for-request-resp"]),

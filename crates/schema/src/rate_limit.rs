@@ -9,6 +9,8 @@
 
 use core::fmt;
 
+use menu::{Draft, Reason, Store};
+
 /// Maximum number of words.
 const WORDS: usize = 6;
 /// Priority of clients without a configured one.
@@ -103,9 +105,14 @@ impl RateLimit {
     }
 }
 
-/// Whether a text is no rate limit. Such a property has no effect.
-pub(crate) fn is_malformed(limit: &str) -> bool {
-    !limit.is_empty() && RateLimit::parse(limit).is_err()
+/// Refuses an item whose `rate-limit` is malformed.
+pub(crate) fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let text = draft.get("rate-limit").map(ToString::to_string);
+    let text = text.filter(|text| !text.is_empty());
+    match text.map(|text| RateLimit::parse(&text)) {
+        Some(Err(error)) => Err(Reason::failure(error.to_string())),
+        _ => Ok(()),
+    }
 }
 
 const RATE: &str = "a rate such as 512k or 10M, or two with a slash";

@@ -10,6 +10,11 @@ pub(crate) static MENU: Menu = Menu {
         shown("user", Kind::Text, "User who is in safe mode"),
         shown("current", Kind::Bool, "This session is in safe mode"),
         shown("owner", Kind::Text, "Access method of the session"),
+        shown(
+            "revision",
+            Kind::COUNTER,
+            "Revision of the configuration when safe mode began",
+        ),
     ]],
     commands: &[
         command("release", "Leave safe mode and keep the changes", &[]),

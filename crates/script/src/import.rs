@@ -2,7 +2,9 @@
 
 use std::ops::{ControlFlow, Range};
 
-use menu::{By, MenuShape, Output, Reason, Refusal, Rights, Store, bytes};
+use menu::{
+    By, Mark, MenuShape, Output, Policies, Reason, Refusal, Rights, Store, bytes, describe,
+};
 use tool::Router;
 
 use crate::ast::{Block, Command};
@@ -322,9 +324,15 @@ impl Script<'_> {
             let other = self.rehearse_on(all, &mut empty, live, session, &mut there)?;
             if other.errors < outcome.errors {
                 (outcome, here) = (other, there);
+                // They would be those of an empty router.
+                outcome.changes.clear();
             }
         }
         let _ = out.write(&here.text);
+        // Changed items may have secrets.
+        if outcome.errors == 0 && session.may().contains(Policies::SENSITIVE) {
+            let _ = out.write(&outcome.changes);
+        }
         outcome.result(session.is_program())
     }
 
@@ -349,6 +357,10 @@ impl Script<'_> {
         let outcome = outcome.map(|outcome| match outcome.errors {
             0 => rehearse_upgrade(store, out),
             _ => outcome,
+        });
+        let outcome = outcome.map(|outcome| Outcome {
+            changes: changes_of(store, mark),
+            ..outcome
         });
         store.rollback(mark);
         outcome
@@ -472,6 +484,17 @@ impl Script<'_> {
     }
 }
 
+/// Returns the difference that the open transaction has made, as commands with `+` and `-` under a heading.
+fn changes_of(store: &Store, mark: Mark) -> String {
+    let list = store.changes_since(mark);
+    let mut text = format!("#changes: {}\n", list.len());
+    for line in describe::diff(store, &list) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
 /// Converts the items of a file from an older version, as the import does after its last statement.
 fn rehearse_upgrade(store: &mut Store, out: &mut dyn Output) -> Outcome {
     let mut outcome = Outcome::default();
@@ -486,6 +509,8 @@ fn rehearse_upgrade(store: &mut Store, out: &mut dyn Output) -> Outcome {
 #[derive(Debug, Default)]
 struct Outcome {
     errors: usize,
+    /// What the statements change, as commands.
+    changes: String,
     /// The first errors, for API programs, which do not see the printed output.
     told: String,
 }

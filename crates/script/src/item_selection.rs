@@ -59,18 +59,23 @@ impl RouterAccess<'_> {
         Ok(())
     }
 
-    /// Returns the item with this name; in a menu of rows, the row.
+    /// Returns the item with this name; in a menu of rows, or for a dynamic object such as the interface of a PPP
+    /// session, the row.
     fn by_name(&self, menu: &'static Menu, name: &str) -> Option<Id> {
+        let row = |key| {
+            let filter = RowFilter {
+                equals: vec![(key, menu::Value::text(name))],
+                test: None,
+                without_secrets: self.without_secrets,
+            };
+            self.first(menu, &filter)?.id
+        };
         match (menu.shape, menu.key) {
-            (MenuShape::Rows, Some(key)) => {
-                let filter = RowFilter {
-                    equals: vec![(key, menu::Value::text(name))],
-                    test: None,
-                    without_secrets: self.without_secrets,
-                };
-                self.first(menu, &filter)?.id
+            (MenuShape::Rows, Some(key)) => row(key),
+            _ => {
+                let item = self.store.by_name(menu, name);
+                item.or_else(|| menu.space.and_then(|_| row(menu.key.unwrap_or("name"))))
             }
-            _ => self.store.by_name(menu, name),
         }
     }
 

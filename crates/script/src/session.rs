@@ -101,7 +101,7 @@ impl Session {
 
     /// True if the client is a program, which reads answers but no console output.
     pub(crate) fn is_program(&self) -> bool {
-        matches!(self.via, "api" | "api-ssl" | "rest-api")
+        matches!(self.via, "api" | "api-ssl" | "rest-api" | "web")
     }
 
     /// Returns the caller information for code that executes commands.

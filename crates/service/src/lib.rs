@@ -6,7 +6,7 @@
 //!
 //! - [`bond`]: link monitoring and active-slave selection of bonding interfaces.
 //! - [`dhcp`]: DHCPv4 client, server and relay.
-//! - [`dhcp6`]: DHCPv6 client for addresses and delegated prefixes; IPv6 pools.
+//! - [`dhcp6`]: DHCPv6 client and server for addresses and delegated prefixes; IPv6 pools.
 //! - [`discovery`]: neighbour discovery by MNDP, CDP and LLDP.
 //! - [`dns`]: caching DNS forwarder with static entries.
 //! - [`flow`]: traffic flow export (NetFlow, IPFIX).

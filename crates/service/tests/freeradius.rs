@@ -12,7 +12,8 @@ use std::time::Duration;
 use machine::{Instant, Machine as _, Rng};
 use service::radius::{
     Accept, Accounting, Action, Answer, Client, Event, LineId, Outcome, Port, PortType, Query,
-    Question, Request, Server, Service, Status, TerminateCause, Through, Traffic,
+    Question, Request, RouterStatus, Server, Service, Status, SubscriberLine, TerminateCause,
+    Through, Traffic,
 };
 
 /// Time without any answer after which the client's timers run.
@@ -168,6 +169,7 @@ impl FreeRadius {
             realm: String::new(),
             // FreeRADIUS signs its answers since version 3.2.5 only.
             needs_message_authenticator: false,
+            tls: None,
         }
     }
 
@@ -223,6 +225,8 @@ impl Nas {
             let query = Query {
                 request,
                 server: None,
+                since: None,
+                age: Duration::ZERO,
             };
             let event = Event::Query(key, Box::new(query));
             self.client.handle(event, self.now, &mut out);
@@ -286,6 +290,7 @@ fn request(user: &str, question: Question) -> Request {
             number: Some(7),
             id: "ether1".into(),
         },
+        subscriber_line: SubscriberLine::default(),
         session: "81000001".into(),
         classes: Vec::new(),
         timestamp: None,
@@ -459,4 +464,54 @@ fn freeradius_checks_passwords_of_all_methods_and_accounts() {
     ] {
         assert!(detail.contains(line), "{line}: {detail}");
     }
+}
+
+#[test]
+fn freeradius_notes_the_start_and_the_end_of_accounting() {
+    let test = "freeradius_notes_the_start_and_the_end_of_accounting";
+    if !Path::new(PROGRAM).exists() {
+        return lab::testing::skip(test, "`freeradius` is not installed");
+    }
+    let radius = FreeRadius::start();
+    let mut nas = Nas::new(radius.server());
+
+    let marks = [RouterStatus::On, RouterStatus::Off].map(|status| Request {
+        timestamp: Some(1_700_000_000),
+        ..request("", Question::Router(status))
+    });
+    let noted = nas.ask(marks.into());
+
+    assert!(noted.iter().all(|answer| answer.outcome == Outcome::Noted));
+    let detail = radius.detail();
+    for line in [
+        "Acct-Status-Type = Accounting-On",
+        "Acct-Status-Type = Accounting-Off",
+        "NAS-Identifier = \"bras\"",
+        "NAS-IP-Address = 127.0.0.1",
+        "Acct-Session-Id = \"81000001\"",
+        "Event-Timestamp = \"Nov 14 2023",
+    ] {
+        assert!(detail.contains(line), "{line}: {detail}");
+    }
+    for attribute in [
+        "User-Name",
+        "NAS-Port",
+        "Calling-Station-Id",
+        "Service-Type",
+    ] {
+        assert!(!detail.contains(attribute), "{attribute}: {detail}");
+    }
+}
+
+#[test]
+fn a_burst_of_thousands_is_answered_by_freeradius() {
+    let test = "a_burst_of_thousands_is_answered_by_freeradius";
+    if !Path::new(PROGRAM).exists() {
+        return lab::testing::skip(test, "`freeradius` is not installed");
+    }
+    let radius = FreeRadius::start();
+    let mut nas = Nas::new(radius.server());
+    let requests = (0..2_000).map(|_| pap("User", "clientPass"));
+    let answers = nas.ask(requests.collect());
+    answers.iter().for_each(|answer| _ = accepted(answer));
 }

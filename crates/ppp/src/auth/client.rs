@@ -179,7 +179,8 @@ impl Client {
         if !accepted {
             let text = match self.method {
                 Method::Pap => pap::message(verdict.data),
-                _ => verdict.data,
+                Method::Chap => verdict.data,
+                Method::MsChap1 | Method::MsChap2 => ms_chap_message(verdict.data),
             };
             return Outcome::Failed(DownReason::CredentialsRefused(readable(text)));
         }
@@ -222,6 +223,12 @@ fn proves(success: &[u8], expected: &[u8; AUTHENTICATOR_BYTES]) -> bool {
 }
 
 /// Cuts a server's message to printable characters.
+/// Returns the message of an MS-CHAP failure, which follows `M=` behind the codes (RFC 2433, 6; RFC 2759, 6).
+fn ms_chap_message(data: &[u8]) -> &[u8] {
+    let at = data.windows(2).position(|two| two == b"M=");
+    at.and_then(|at| data.get(at + 2..)).unwrap_or_default()
+}
+
 fn readable(text: &[u8]) -> Box<str> {
     let text = String::from_utf8_lossy(text);
     let printable = text.chars().filter(|c| !c.is_control());
@@ -231,6 +238,13 @@ fn readable(text: &[u8]) -> Box<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_message_of_ms_chap_stands_behind_its_codes() {
+        let text = b"E=691 R=0 C=00 V=3 M=wrong password";
+        assert_eq!(ms_chap_message(text), b"wrong password");
+        assert_eq!(ms_chap_message(b"E=691 R=0"), b"");
+    }
 
     #[test]
     fn messages_are_printable_and_short() {

@@ -58,6 +58,10 @@ pub struct Addresses {
     pub ipv4: BTreeMap<(InterfaceId, Ipv4Addr), Own4>,
     /// IPv6, by interface.
     pub ipv6: BTreeMap<(InterfaceId, Ipv6Addr), Own6>,
+    /// Number of interfaces with each IPv6 address.
+    owners6: BTreeMap<Ipv6Addr, u32>,
+    /// Number of IPv6 addresses in the network of each anycast address.
+    anycast6: BTreeMap<Ipv6Addr, u32>,
     /// Items of `/ip/address` whose interface does not exist.
     pub invalid4: BTreeSet<ItemId>,
     /// Items of `/ipv6/address` whose interface does not exist.
@@ -120,12 +124,16 @@ impl Addresses {
         for addr in moved.before4.keys() {
             self.ipv4.remove(&(id, *addr));
         }
-        for addr in moved.before6.keys() {
+        for (addr, own) in &moved.before6 {
             self.ipv6.remove(&(id, *addr));
+            self.count6(*addr, own.len, false);
         }
         let now4 = moved.now4.iter();
         self.ipv4
             .extend(now4.map(|(addr, own)| ((id, *addr), *own)));
+        for (addr, own) in &moved.now6 {
+            self.count6(*addr, own.len, true);
+        }
         let now6 = moved.now6.iter();
         self.ipv6
             .extend(now6.map(|(addr, own)| ((id, *addr), *own)));
@@ -164,9 +172,26 @@ impl Addresses {
 
     /// Whether an IPv6 address is the anycast address of a network's routers, and not an address of this router.
     pub fn is_shared6(&self, addr: Ipv6Addr) -> bool {
-        let mut all = self.ipv6.iter();
-        all.any(|((_, own), of)| Discovery::anycast(*own, of.len) == Some(addr))
-            && !self.ipv6.keys().any(|(_, own)| *own == addr)
+        self.anycast6.contains_key(&addr) && !self.owners6.contains_key(&addr)
+    }
+
+    /// Counts an added or removed IPv6 address.
+    fn count6(&mut self, addr: Ipv6Addr, len: u8, is_added: bool) {
+        count(&mut self.owners6, addr, is_added);
+        if let Some(anycast) = Discovery::anycast(addr, len) {
+            count(&mut self.anycast6, anycast, is_added);
+        }
+    }
+}
+
+fn count(counts: &mut BTreeMap<Ipv6Addr, u32>, addr: Ipv6Addr, is_added: bool) {
+    let users = counts.entry(addr).or_default();
+    *users = match is_added {
+        true => *users + 1,
+        false => users.saturating_sub(1),
+    };
+    if *users == 0 {
+        counts.remove(&addr);
     }
 }
 

@@ -436,7 +436,7 @@ impl Layout {
 impl LayoutEntry {
     /// Whether the interface runs, for users. Next hops use the state of its link.
     pub const fn runs(&self) -> bool {
-        self.link.running || self.loopback && !self.disabled
+        self.link.running && !self.link.awaits_session || self.loopback && !self.disabled
     }
 
     /// Whether its packets have no link-layer header: its local addresses are on the shared mirror.
@@ -467,6 +467,7 @@ impl LayoutEntry {
                 tags: Vec::new(),
                 ethernet: true,
                 session: None,
+                awaits_session: false,
             },
             given_mtu: interface.mtu,
             carries: 0,

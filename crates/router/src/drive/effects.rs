@@ -16,6 +16,7 @@ use wire::Mac;
 use super::Control;
 use super::groups::Groups;
 use super::objects::Pending;
+use crate::feature::dhcp6::server::SessionServer;
 use crate::feature::radius::{IncomingRequest, Radius, RadiusAnswer, RadiusQuery};
 use crate::feature::{Effect, Effects, View, queue};
 use crate::intent::Name;
@@ -40,7 +41,7 @@ pub(super) struct PendingEffects {
 
 impl Control {
     /// Runs a step of the RADIUS client, and carries out its effects.
-    fn radius(&mut self, step: impl FnOnce(&mut Radius, Instant, &mut Effects)) {
+    pub(super) fn radius(&mut self, step: impl FnOnce(&mut Radius, Instant, &mut Effects)) {
         let mut out = Effects::default();
         step(&mut self.features.radius, self.now, &mut out);
         self.carry_out(out);
@@ -50,6 +51,16 @@ impl Control {
     fn query_radius(&mut self, query: RadiusQuery) {
         self.find_radius_sources();
         self.radius(|radius, now, out| radius.query(query, now, out));
+    }
+
+    /// Adds an address to an address list until a time.
+    fn list_until(&mut self, list: &Name, address: IpAddr, until: Instant) {
+        self.firewall.list_until(list, address, until, self.now);
+    }
+
+    /// Notes whether RADIUS servers account the sessions of a service.
+    fn account_by_radius(&mut self, of: service::radius::Service, is_on: bool) {
+        self.features.radius.set_accounting(of, is_on);
     }
 
     /// Drops a request of a feature to RADIUS servers.
@@ -69,6 +80,13 @@ impl Control {
             .collect();
         self.radius(|radius, now, out| {
             radius.set_sources(|server| sources.get(&server).copied().flatten(), now, out);
+        });
+    }
+
+    /// Counts actions of requests that the owner of sockets sent, and keeps unanswered reports.
+    pub(crate) fn count_radius<K>(&mut self, actions: &[service::radius::Action<K>]) {
+        self.radius(|radius, now, out| {
+            { actions.iter() }.for_each(|action| radius.count(action, now, out));
         });
     }
 
@@ -95,6 +113,7 @@ impl Control {
         let view = View {
             store,
             asking: &self.asking,
+            interfaces: &self.intent.interfaces,
             now: self.now,
             clock: self.clock.now(),
         };
@@ -203,6 +222,14 @@ impl Control {
         self.due.snapshot = true;
     }
 
+    /// Adds, changes or removes the DHCPv6 server of a PPP session.
+    fn set_session_server(&mut self, session: u64, server: Option<Box<SessionServer>>) {
+        let mut out = Effects::default();
+        let server = server.map(|server| *server);
+        { &mut self.features.dhcp6 }.set_session_server(session, server, self.now, &mut out);
+        self.carry_out(out);
+    }
+
     fn want_name(&mut self, name: Arc<str>, wanted: bool) {
         self.features.lookups.want(name, wanted, self.now);
     }
@@ -254,9 +281,8 @@ impl Control {
 
     /// Carries out effects; collects their changes of the intent in `pending`.
     fn take_effects(&mut self, effects: Effects, pending: &mut Pending) {
-        let worker = effects.worker;
-        self.workers
-            .count_many(DropReason::FeatureSends, effects.lost);
+        let (worker, lost) = (effects.worker, effects.lost);
+        self.workers.count_many(DropReason::FeatureSends, lost);
         for effect in effects {
             match effect {
                 Effect::Log(topics, message) => self.features.log.add(topics, message),
@@ -266,9 +292,7 @@ impl Control {
                     address,
                     comes,
                 } => self.firewall.enter_named(ipv6, &list, address, comes),
-                Effect::ListedUntil(list, address, until) => {
-                    self.firewall.list_until(&list, address, until, self.now);
-                }
+                Effect::ListedUntil(list, address, until) => self.list_until(&list, address, until),
                 Effect::Item(item, wanted) => self.intent.put(item, wanted, &mut pending.touched),
                 Effect::Hold { item, why, is_held } => {
                     self.intent.hold((item, why), is_held, &mut pending.touched);
@@ -290,9 +314,11 @@ impl Control {
                 Effect::Policies(policies) => self.take_policies(policies),
                 Effect::Lost(reason, count) => self.workers.count_many(reason, count),
                 Effect::QueryRadius(query) => self.query_radius(*query),
+                Effect::RadiusAccounting(of, is_on) => self.account_by_radius(of, is_on),
                 Effect::CancelRadius(feature, number) => self.cancel_radius(feature, number),
                 Effect::RadiusRequested(request) => self.radius_requested(&request),
                 Effect::RadiusAnswer(answer) => self.radius_answered(*answer),
+                Effect::SessionServer(session, server) => self.set_session_server(session, server),
                 Effect::Queues(wanted) => self.take_queues(wanted, pending),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
                 Effect::Datagram(datagram) => self.send_datagram(&datagram, worker),

@@ -3,6 +3,7 @@
 use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
 
+use dataplane::interface::Session;
 use dataplane::table::NextHopId;
 use dataplane::table::fib::FibWriter;
 use dataplane::{Command, DropReason};
@@ -126,8 +127,8 @@ pub type Dynamic<F> = BTreeMap<OfferKey<F>, (Offer<F>, RouteId)>;
 pub struct Half<S: Side> {
     /// The routes.
     pub rib: Rib<S::Net>,
-    /// The neighbours of each interface.
-    pub machines: BTreeMap<InterfaceId, Neighbours<S, Waiting>>,
+    /// The neighbours of each interface, boxed: a node of the tree has room for eleven values.
+    pub machines: BTreeMap<InterfaceId, Box<Neighbours<S, Waiting>>>,
     /// Configured routes that are offered to the RIB, by item.
     pub routes: BTreeMap<ItemId, RouteId>,
     /// Routes that name interfaces or tables: offered again when these change.
@@ -181,7 +182,8 @@ where
     ) -> Vec<Upcall<S::Address>> {
         match self.machines.get(&id) {
             None => {
-                self.machines.insert(id, Neighbours::new(config, seed));
+                let machine = Box::new(Neighbours::new(config, seed));
+                self.machines.insert(id, machine);
                 Vec::new()
             }
             Some(machine) if *machine.config() == config => Vec::new(),
@@ -247,7 +249,10 @@ where
             }
             actions = next;
         }
-        let deadline = self.machines.get(&id).and_then(Machine::deadline);
+        let deadline = self
+            .machines
+            .get(&id)
+            .and_then(|machine| machine.deadline());
         means.timers.set(S::timer(id), deadline.map(|(at, _)| at));
         upcalls
     }
@@ -343,7 +348,11 @@ where
         let (l3, Some(laid)) = (frame.l3, means.layout.interfaces.get(&id)) else {
             return means.workers.discard(frame, DropReason::EgressDown);
         };
-        let header = link_header(&laid.link, laid.link.mac, mac, S::ETHER_TYPE);
+        let packet = frame.bytes().get(usize::from(l3)..).unwrap_or_default();
+        let header = link_header(&laid.link, laid.link.mac, mac, S::ETHER_TYPE, packet);
+        let Some(header) = header else {
+            return means.workers.discard(frame, DropReason::EgressDown);
+        };
         frame.pull_front(usize::from(l3));
         if !frame.push_front(header.len()) {
             return means.workers.discard(frame, DropReason::NoBuffer);
@@ -367,17 +376,35 @@ fn is_to_link_local(frame: &Frame) -> bool {
         })
 }
 
-/// Builds the link header of a frame on this link, including tags.
-fn link_header(link: &crate::rib::Link, from: Mac, to: Mac, ether_type: EtherType) -> Vec<u8> {
-    let mut header = Vec::with_capacity(14 + 4 * link.tags.len());
+/// Builds the link header of a frame on this link, including tags and the header of a PPPoE session. Returns `None` for
+/// a session that does not carry this protocol.
+fn link_header(
+    link: &crate::rib::Link,
+    from: Mac,
+    to: Mac,
+    ether_type: EtherType,
+    payload: &[u8],
+) -> Option<Vec<u8>> {
+    let to = link.session.map_or(to, |session| session.peer);
+    let mut header = Vec::with_capacity(14 + Session::HEADER + 4 * link.tags.len());
     header.extend_from_slice(&to.0);
     header.extend_from_slice(&from.0);
     for (tag, vlan_id) in &link.tags {
         header.extend_from_slice(&tag.to_be_bytes());
         header.extend_from_slice(&vlan_id.to_be_bytes());
     }
-    header.extend_from_slice(&ether_type.0.to_be_bytes());
-    header
+    let Some(session) = link.session else {
+        header.extend_from_slice(&ether_type.0.to_be_bytes());
+        return Some(header);
+    };
+    let is_ipv6 = match ether_type {
+        EtherType::IPV4 => false,
+        EtherType::IPV6 => true,
+        _ => return None,
+    };
+    header.extend_from_slice(&EtherType::PPPOE_SESSION.0.to_be_bytes());
+    header.extend_from_slice(&session.header_with(is_ipv6, payload.len())?);
+    Some(header)
 }
 
 /// Sends a frame of control by an interface. RouterOS: IPv6 passes chain `output`; ARP passes no rule.
@@ -404,7 +431,9 @@ pub(super) fn send_from(
         return;
     };
     let from = from.unwrap_or(laid.link.mac);
-    let mut bytes = link_header(&laid.link, from, to, ether_type);
+    let Some(mut bytes) = link_header(&laid.link, from, to, ether_type, payload) else {
+        return;
+    };
     let l3 = bytes.len() as u16;
     bytes.extend_from_slice(payload);
     if let Some(mut frame) = means.workers.frame(&bytes) {

@@ -52,6 +52,7 @@ mod publish;
 mod published;
 mod pulse;
 mod punt;
+pub mod radius;
 mod rate;
 mod reconcile;
 mod reset;
@@ -213,7 +214,7 @@ pub struct Control {
     pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
     /// Interface counters at their last reset.
     pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
-    /// Rates of interfaces.
+    /// Rates of interfaces, and the history of traffic and load.
     pub(crate) rates: rate::Rates,
     /// Resources of the host.
     pub(crate) resources: Resources,
@@ -540,6 +541,7 @@ impl Control {
         self.features.dhcp_servers.now = self.now;
         if self.rates.is_due(self.now) {
             self.look_at_counters();
+            self.record_history();
         }
         self.workers.push_all();
         self.warn_of_missing();

@@ -29,6 +29,15 @@ impl Control {
         }
     }
 
+    /// Sends an IP packet of this router by a point-to-point interface, whatever routes say.
+    pub(super) fn send_to_far_end(&mut self, packet: &[u8], on: InterfaceId, worker: u16) {
+        if let Some(mut frame) = self.workers.frame(packet) {
+            (frame.l3, frame.egress) = (0, on);
+            self.workers
+                .send(worker, Command::Probe(frame, NextHopId::NO_ROUTE));
+        }
+    }
+
     /// Delivers a packet to the host stack by the mirror of this interface. [`InterfaceId::NONE`] selects the shared
     /// mirror.
     pub(super) fn deliver(&mut self, mut frame: Frame, interface: InterfaceId, worker: u16) {

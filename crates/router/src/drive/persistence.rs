@@ -47,7 +47,7 @@ impl Control {
         let unix_seconds = self.clock.now().unix_seconds;
         if let Err(error) = self.records.write(unix_seconds, self.now) {
             let message = format!(
-                "leases of DHCP servers and advertised prefixes cannot be stored for a restart: {error}"
+                "leases, advertised prefixes and accounting reports cannot be stored for a restart: {error}"
             );
             self.features.log.add("system,error", message);
         }

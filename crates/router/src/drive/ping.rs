@@ -95,7 +95,7 @@ impl Control {
             return Err(Reason::no_match("src-address"));
         }
         let leaves = self.leaves4(to);
-        let beside = on.filter(|on| leaves != Some(*on));
+        let beside = on.filter(|on| leaves != Some(*on) || self.is_point_to_point(*on));
         let ticket = self
             .features
             .pings
@@ -128,6 +128,7 @@ impl Control {
         let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
         match beside {
             None => self.output(&packet, on.unwrap_or(InterfaceId::NONE), WORKER),
+            Some(on) if self.is_point_to_point(on) => self.send_to_far_end(&packet, on, WORKER),
             // Without a route by that interface the destination counts as a neighbour on it.
             Some(on) => {
                 if let Some(mut frame) = self.workers.frame(&packet) {
@@ -156,7 +157,9 @@ impl Control {
             return Err(Reason::Missing(vec!["interface"]));
         }
         let hint = on.unwrap_or(InterfaceId::NONE);
-        let beside = on.filter(|on| !is_near(to) && self.leaves6(to) != Some(*on));
+        let is_beside =
+            |on: &InterfaceId| self.leaves6(to) != Some(*on) || self.is_point_to_point(*on);
+        let beside = on.filter(|on| !is_near(to) && is_beside(on));
         let ticket = self
             .features
             .pings
@@ -182,6 +185,7 @@ impl Control {
         let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
         match beside {
             None => self.output(&packet, hint, WORKER),
+            Some(on) if self.is_point_to_point(on) => self.send_to_far_end(&packet, on, WORKER),
             Some(on) => {
                 if let Some(mut frame) = self.workers.frame(&packet) {
                     (frame.l3, frame.egress) = (0, on);
@@ -231,6 +235,13 @@ impl Control {
             }
         };
         self.output(&packet, InterfaceId::NONE, worker);
+    }
+
+    /// Whether an interface has no neighbours but its far end: packets that name it leave by it, even if several
+    /// interfaces have far ends with one address.
+    fn is_point_to_point(&self, on: InterfaceId) -> bool {
+        let laid = self.layout.interfaces.get(&on);
+        laid.is_some_and(|laid| laid.is_point_to_point())
     }
 
     /// Whether a routing rule without a source may match a request that has no source address yet. Linux: without a

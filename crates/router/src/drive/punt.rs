@@ -111,6 +111,10 @@ impl Control {
         let Some((id, address)) = found else {
             return self.workers.discard(frame, DropReason::NoRoute);
         };
+        let laid = self.layout.interfaces.get(&id);
+        if laid.is_some_and(|laid| laid.link.awaits_session) {
+            return self.dial(frame, id);
+        }
         // A packet that cannot be held also triggers the resolution of its neighbour: the next packet finds the link
         // address.
         let frame = self.workers.hold(frame);
@@ -119,6 +123,15 @@ impl Control {
             IpAddr::V4(address) => self.resolve4(id, address, waiting),
             IpAddr::V6(address) => self.resolve6(id, address, waiting),
         }
+    }
+
+    /// Makes a client dial whose interface has no session. The packet is dropped.
+    fn dial(&mut self, frame: Frame, id: InterfaceId) {
+        let mut out = Effects::default();
+        let name = self.layout.name(id);
+        self.features.ppp.demand(name, self.now, &mut out);
+        self.workers.discard(frame, DropReason::PppDemand);
+        self.carry_out(out);
     }
 
     /// Carries out the requests of the IPv4 neighbours of an interface.

@@ -10,6 +10,8 @@ use dataplane::counters::{InterfaceTraffic, Traffic};
 use frame::InterfaceId;
 use machine::Instant;
 
+use crate::history::History;
+
 /// Minimum time between two samples.
 const APART: Duration = Duration::from_secs(1);
 
@@ -18,6 +20,8 @@ const APART: Duration = Duration::from_secs(1);
 pub(crate) struct Rates {
     before: Look,
     last: Look,
+    /// History of traffic and load.
+    pub(crate) history: History,
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +46,11 @@ impl Rates {
         self.last.at = now;
         self.last.counted.clear();
         self.last.counted.extend(counted);
+    }
+
+    /// Returns the traffic of an interface up to the last sample.
+    pub(crate) fn total(&self, id: InterfaceId) -> InterfaceTraffic {
+        self.last.counted.get(&id).copied().unwrap_or_default()
     }
 
     /// Returns the traffic of an interface per second; zero for a new interface.

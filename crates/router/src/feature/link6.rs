@@ -1,6 +1,6 @@
 //! Router advertisements, and MLD reports of joined groups, on every IPv6 link.
 
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::service::{Match, Rate, Service};
@@ -18,7 +18,7 @@ use super::{Effect, Effects, Feature};
 use crate::compile::LayoutEntry;
 use crate::drive::timers::Timers;
 use crate::intent::{AdvertiseDns, ItemId, Lifetime, Name, Nd};
-use crate::learned::Learned;
+use crate::learned::{Learned, NameServers6};
 use crate::records::{Key, Kind, Recalled};
 use crate::running::Running;
 
@@ -64,11 +64,11 @@ enum DeadlineOwner {
 /// Protocol machines of all links.
 #[derive(Debug)]
 pub(crate) struct Links6 {
-    links: BTreeMap<InterfaceId, Link6>,
+    /// Boxed: a node of the tree has room for eleven values.
+    links: BTreeMap<InterfaceId, Box<Link6>>,
     /// Prefixes advertised before a restart, by item of the interface.
     recalled: BTreeMap<ItemId, Vec<ra::Prefix>>,
-    /// Learned name servers, and whether they replace the configured ones.
-    servers: (Vec<Ipv6Addr>, bool),
+    servers: NameServers6,
     timers: Timers<DeadlineOwner>,
     rng: Rng,
     /// The router is ending: interfaces go, but hosts keep their prefixes.
@@ -95,7 +95,7 @@ impl Links6 {
         Self {
             links: BTreeMap::new(),
             recalled: BTreeMap::new(),
-            servers: (Vec::new(), false),
+            servers: NameServers6::default(),
             timers: Timers::default(),
             rng: Rng::seeded(seed),
             ends: false,
@@ -130,9 +130,8 @@ impl Links6 {
     /// Sends final advertisements before the router ends (RFC 4861, 6.2.5).
     pub(crate) fn say_farewell(&mut self, now: Instant, out: &mut Effects) {
         self.ends = true;
-        let advertises = |(_, link): &(&InterfaceId, &Link6)| link.speech != Speech::Nothing;
-        let links = self.links.iter().filter(advertises);
-        let links: Vec<_> = links.map(|(id, _)| *id).collect();
+        let advertising = { self.links.iter() }.filter(|(_, link)| link.speech != Speech::Nothing);
+        let links: Vec<_> = advertising.map(|(id, _)| *id).collect();
         for id in links {
             self.feed_advertiser(id, ra::Event::Stop, now, out);
         }
@@ -203,14 +202,14 @@ impl Links6 {
                 let event = ra::Event::Recall(known);
                 advertiser.handle(event, Instant::ZERO, &mut Vec::new());
             }
-            Link6 {
+            Box::new(Link6 {
                 advertiser,
                 speech: Speech::Nothing,
                 listener: Listener::new(rng.next_u64()),
                 item: laid.item,
                 name: laid.name.clone(),
                 record,
-            }
+            })
         })
     }
 
@@ -354,13 +353,7 @@ impl Feature for Links6 {
     }
 
     fn learn(&mut self, learned: &Learned, _: Instant, out: &mut Effects) {
-        let told = learned.dns().into_iter();
-        let told = told.filter_map(|(address, _)| match address {
-            // A link-local address is not valid on other links.
-            IpAddr::V6(address) if !address.is_unicast_link_local() => Some(address),
-            _ => None,
-        });
-        let servers = (told.collect(), learned.is_exclusive());
+        let servers = NameServers6::of(learned);
         if core::mem::replace(&mut self.servers, servers.clone()) == servers {
             return;
         }
@@ -429,23 +422,10 @@ impl Links6 {
         let dns = match nd.advertise_dns {
             AdvertiseDns::No => Vec::new(),
             AdvertiseDns::Router => running.link_local(id).into_iter().collect(),
-            AdvertiseDns::Servers if nd.dns.is_empty() => self.name_servers(&running.intent.dns6),
+            AdvertiseDns::Servers if nd.dns.is_empty() => self.servers.with(&running.intent.dns6),
             AdvertiseDns::Servers => nd.dns.clone(),
         };
         AdvertisementNeed::Advertise(config_of(nd, laid.link.mac, dns, prefixes))
-    }
-
-    /// Returns the configured name servers, then the learned ones, without duplicates.
-    fn name_servers(&self, configured: &[Ipv6Addr]) -> Vec<Ipv6Addr> {
-        let (told, alone) = &self.servers;
-        let configured = configured.iter().filter(|_| !alone);
-        let mut all: Vec<Ipv6Addr> = Vec::new();
-        for server in configured.chain(told) {
-            if !all.contains(server) {
-                all.push(*server);
-            }
-        }
-        all
     }
 }
 

@@ -55,6 +55,7 @@ fn follow(features: &mut Features, store: &Store, changes: Option<&Changes>) -> 
     let view = View {
         store,
         asking: &Asking::default(),
+        interfaces: &crate::intent::Items::default(),
         now: Instant::ZERO,
         clock: Clock::utc(0),
     };

@@ -2,7 +2,9 @@
 //! items.
 
 use core::ops::Deref;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use machine::SmallSet;
 
 use super::{ItemId, Name};
 
@@ -26,9 +28,9 @@ pub trait Indexed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Items<T> {
     items: BTreeMap<ItemId, T>,
-    named: BTreeMap<Name, BTreeSet<ItemId>>,
+    named: BTreeMap<Name, SmallSet<ItemId>>,
     /// By interface: the items on it, by their keys.
-    on: BTreeMap<Name, BTreeSet<(u128, ItemId)>>,
+    on: BTreeMap<Name, SmallSet<(u128, ItemId)>>,
 }
 
 impl<T> Default for Items<T> {
@@ -79,7 +81,7 @@ impl<T: Indexed> Items<T> {
 
     /// Returns the items that depend on the interface or device with this name, by key and item.
     pub fn on(&self, name: &str) -> impl Iterator<Item = (ItemId, &T)> {
-        let items = self.on.get(name).into_iter().flatten();
+        let items = { self.on.get(name).into_iter() }.flat_map(SmallSet::iter);
         items.filter_map(|(_, item)| Some((*item, self.items.get(item)?)))
     }
 
@@ -97,13 +99,13 @@ impl<T: Indexed> Items<T> {
     }
 }
 
-fn enter<K: Ord>(index: &mut BTreeMap<Name, BTreeSet<K>>, name: Option<&Name>, item: K) {
+fn enter<K: Ord>(index: &mut BTreeMap<Name, SmallSet<K>>, name: Option<&Name>, item: K) {
     if let Some(name) = name {
         index.entry(name.clone()).or_default().insert(item);
     }
 }
 
-fn leave<K: Ord>(index: &mut BTreeMap<Name, BTreeSet<K>>, name: Option<&Name>, item: K) {
+fn leave<K: Ord>(index: &mut BTreeMap<Name, SmallSet<K>>, name: Option<&Name>, item: K) {
     if let Some(name) = name
         && let Some(items) = index.get_mut(name)
     {

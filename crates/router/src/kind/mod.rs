@@ -13,6 +13,7 @@ pub(crate) mod bridge;
 mod idle;
 mod loopback;
 mod macvlan;
+pub(crate) mod multilink;
 #[cfg(test)]
 mod null;
 mod point_to_point;
@@ -23,7 +24,7 @@ mod station;
 mod tests;
 pub(crate) mod tunnel;
 pub(crate) mod veth;
-mod vlan;
+pub(crate) mod vlan;
 pub(crate) mod vrrp;
 pub(crate) mod vxlan;
 pub(crate) mod wireguard;
@@ -64,6 +65,15 @@ const KINDS: &[Registration] = &[
 
 /// The menus of ports.
 const PORTS: [&str; 2] = ["/interface/ethernet", "/interface/port"];
+
+/// Clients whose interfaces get their addresses from the other end: menu, and name of the protocol.
+pub(crate) const DIALS: [(&str, &str); 1] = [(pppoe::CLIENT_MENU, "PPPoE")];
+
+/// Returns the interface of such a client as if the other end had answered; `None` for other items.
+pub(crate) fn assumed(item: &Item) -> Option<Interface> {
+    let is_pppoe = item.menu.path == pppoe::CLIENT_MENU;
+    is_pppoe.then(|| pppoe::assumed(item))?
+}
 
 /// Menus of all effective interfaces: ports and all kinds.
 pub(crate) const MENUS: [&str; menu_count()] = menus();

@@ -3,6 +3,7 @@
 //! Workers look up the interface of a tag in a table (`dataplane`'s `interface/vlan.rs`), in `walk/demux.rs`.
 
 use menu::Item;
+use service::neighbour::Mode;
 use wire::EtherType;
 
 use super::{IfType, Kind, Registration, Site};
@@ -15,6 +16,9 @@ pub(super) const KIND: Registration = Registration {
     menus: &["/interface/vlan"],
     read,
 };
+
+/// MTU of interfaces that features make, in bytes.
+const MTU: u32 = 1500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Vlan {
@@ -48,6 +52,19 @@ impl Kind for Vlan {
 
     fn stands_on(&self) -> Option<&Name> {
         Some(&self.on)
+    }
+}
+
+/// Returns a VLAN interface that a feature makes.
+pub(crate) fn made(name: Name, on: Name, tag: (u16, u16)) -> Interface {
+    Interface {
+        name,
+        disabled: false,
+        mtu: MTU,
+        arp: Mode::Enabled,
+        arp_timeout: None,
+        kind: Vlan { on, tag }.into(),
+        class: Class::Vlan,
     }
 }
 

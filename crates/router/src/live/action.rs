@@ -22,6 +22,7 @@ impl Control {
         let view = View {
             store,
             asking: &self.asking,
+            interfaces: &self.intent.interfaces,
             now: self.now,
             clock: self.clock.now(),
         };

@@ -1,4 +1,5 @@
-//! `/ip/dhcp-server/lease/make-static`: adds dynamic leases to the configuration.
+//! `make-static` in `/ip/dhcp-server/lease` and `/ipv6/dhcp-server/binding`: adds dynamic leases and bindings to the
+//! configuration.
 
 use menu::{Reason, Reply, Value};
 
@@ -9,15 +10,20 @@ const IS_STATIC: &str = "can not make static lease static";
 
 impl CommandContext<'_> {
     pub(super) fn make_static(&mut self) -> Result<Reply, Reason> {
-        let path = crate::feature::dhcp_server::LEASES;
+        let path = self.call.menu.path;
         let menu = self.store.menu(path).ok_or(Reason::NoItem)?;
-        let servers = &self.control.features.dhcp_servers;
+        let features = &self.control.features;
+        let is_lease = path == crate::feature::dhcp_server::LEASES;
         let mut all = Vec::new();
         for id in self.call.items {
             if self.store.item(path, *id).is_some() {
                 return Err(Reason::failure(IS_STATIC));
             }
-            all.push(servers.as_static(*id).ok_or(Reason::NoItem)?);
+            let values = match is_lease {
+                true => features.dhcp_servers.as_static(*id),
+                false => features.dhcp6.servers.as_static(*id),
+            };
+            all.push(values.ok_or(Reason::NoItem)?);
         }
         let mark = self.store.begin();
         for values in all {
@@ -28,7 +34,11 @@ impl CommandContext<'_> {
                 return Err(reason);
             }
         }
-        let changes = self.store.commit_by(mark, self.by("lease made static"))?;
+        let action = match is_lease {
+            true => "lease made static",
+            false => "binding made static",
+        };
+        let changes = self.store.commit_by(mark, self.by(action))?;
         self.control.follow(self.store, changes);
         Ok(Reply::default())
     }

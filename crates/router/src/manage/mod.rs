@@ -113,7 +113,9 @@ impl Control {
             ("/certificate", _) => desk.certificate(),
             ("/ip/ssh", _) => desk.host_key(),
             ("/tool/e-mail", _) => desk.send_mail(),
-            ("/ip/dhcp-server/lease", "make-static") => desk.make_static(),
+            ("/ip/dhcp-server/lease" | "/ipv6/dhcp-server/binding", "make-static") => {
+                desk.make_static()
+            }
             ("/user/ssh-keys", "import") => desk.import_key(),
             ("/interface/wireguard", "wg-import") => desk.import_wireguard(),
             ("/interface/wireguard", "wg-export") => desk.export_wireguard(),

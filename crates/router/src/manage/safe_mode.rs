@@ -16,6 +16,8 @@ pub(super) struct Taken {
     via: &'static str,
     /// Rights of the user, which limit the revert.
     rights: Rights,
+    /// Revision of the configuration at the start.
+    revision: u64,
 }
 
 /// Holder of safe mode, as a session sees it.
@@ -53,6 +55,8 @@ impl Control {
             row.set("user", Value::text(taken.user.as_str()));
             row.flag("current", taken.session == self.asking.session);
             row.set("owner", Value::text(taken.via));
+            let revision = i64::try_from(taken.revision).unwrap_or(i64::MAX);
+            row.set("revision", Value::Number(revision));
         } else {
             row.flag("current", false);
         }
@@ -129,6 +133,7 @@ impl CommandContext<'_> {
             user: user.to_owned(),
             via,
             rights: rights.clone(),
+            revision: self.store.revision(),
         });
         self.say("Taking Safe Mode session... Success!")?;
         Ok(Reply::default())

@@ -84,7 +84,8 @@ pub(crate) struct Object {
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     given: u64,
-    objects: BTreeMap<ItemId, Object>,
+    /// Boxed: a node of the tree has room for eleven values.
+    objects: BTreeMap<ItemId, Box<Object>>,
     owned: BTreeSet<(Owner, ItemId)>,
     menus: BTreeMap<&'static str, BTreeSet<ItemId>>,
     shown: BTreeMap<What, ItemId>,
@@ -116,7 +117,7 @@ impl Objects {
         let id = DYNAMIC | self.given;
         self.owned.insert((object.owner, id));
         self.menus.entry(object.menu).or_default().insert(id);
-        self.objects.insert(id, object);
+        self.objects.insert(id, Box::new(object));
         Some(id)
     }
 
@@ -144,7 +145,7 @@ impl Objects {
 
     /// Removes an object.
     pub(crate) fn remove(&mut self, id: ItemId) -> Option<Object> {
-        let object = self.objects.remove(&id)?;
+        let object = *self.objects.remove(&id)?;
         self.owned.remove(&(object.owner, id));
         if let Some(of_menu) = self.menus.get_mut(object.menu) {
             of_menu.remove(&id);
@@ -161,13 +162,13 @@ impl Objects {
 
     /// Returns an object.
     pub(crate) fn get(&self, id: ItemId) -> Option<&Object> {
-        self.objects.get(&id)
+        self.objects.get(&id).map(|object| &**object)
     }
 
     /// Returns the objects of a menu, the oldest first.
     pub(crate) fn of(&self, menu: &str) -> impl Iterator<Item = (ItemId, &Object)> {
         let ids = self.menus.get(menu).into_iter().flatten();
-        ids.filter_map(|id| Some((*id, self.objects.get(id)?)))
+        ids.filter_map(|id| Some((*id, &**self.objects.get(id)?)))
     }
 
     /// Returns the menus that have or had objects.

@@ -12,6 +12,7 @@ use dataplane::out::OutId;
 use dataplane::table::NextHopId;
 use dataplane::table::adjacency::{Adjacency, GROUP_MEMBERS, HEADER_BYTES, Kind};
 use frame::InterfaceId;
+use machine::SmallSet;
 use wire::{EtherType, Mac};
 
 use super::family::Family;
@@ -33,6 +34,8 @@ pub struct Link {
     pub ethernet: bool,
     /// The PPPoE session that carries its packets behind an Ethernet header.
     pub session: Option<Session>,
+    /// Packets wait for a session: their next hops stay unresolved, and control dials.
+    pub awaits_session: bool,
 }
 
 /// End of a path.
@@ -115,7 +118,7 @@ pub struct Lines<F: Family> {
     /// Lines by target, to find them when the target changes.
     shown: BTreeMap<Target<F>, Vec<LineId>>,
     /// Targets by interface, to find them when the link changes.
-    on_link: BTreeMap<InterfaceId, BTreeSet<Target<F>>>,
+    on_link: BTreeMap<InterfaceId, SmallSet<Target<F>>>,
     /// Lines that groups and connected routes share: one per target, with the number of users.
     shared: BTreeMap<Target<F>, (LineId, u32)>,
     free: Vec<LineId>,
@@ -304,8 +307,8 @@ impl<F: Family> Lines<F> {
             None => self.links.remove(&interface),
         };
         let targets = self.on_link.get(&interface).cloned().unwrap_or_default();
-        for target in targets {
-            self.touch(&target);
+        for target in targets.iter() {
+            self.touch(target);
         }
         changed
     }
@@ -427,6 +430,7 @@ impl<F: Family> Lines<F> {
         if !link.ethernet && matches!(kind, Kind::Glean | Kind::Incomplete) {
             // A link without link addresses needs no resolution.
             let is_complete = match link.session {
+                _ if link.awaits_session => false,
                 Some(session) => write_session_header::<F>(&mut adjacency, session, link),
                 None => true,
             };

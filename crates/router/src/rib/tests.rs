@@ -97,6 +97,7 @@ fn link(port: u16) -> Link {
         tags: Vec::new(),
         ethernet: true,
         session: None,
+        awaits_session: false,
     }
 }
 

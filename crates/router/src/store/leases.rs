@@ -21,6 +21,8 @@ const START: usize = MAGIC.len() + Head::LEN;
 const SMALL: u64 = 1 << 20;
 /// Maximum size of a block in bytes.
 const BLOCK: usize = 1 << 24;
+/// Maximum number of entries of a block: 4,096 records of at most 4 KiB fit into [`BLOCK`] bytes.
+const BLOCK_ENTRIES: usize = 1 << 12;
 
 /// Entries: number and content of a lease; `None` for a removed lease.
 pub type Entries = Vec<(u64, Option<Vec<u8>>)>;
@@ -131,7 +133,7 @@ impl Leases {
         let mut bytes = [MAGIC, &vault.head.bytes()].concat();
         let mut block = 0;
         let entries: Entries = all.iter().map(|(id, of)| (*id, Some(of.clone()))).collect();
-        for some in entries.chunks(1 << 12) {
+        for some in entries.chunks(BLOCK_ENTRIES) {
             bytes.extend(seal(&vault, (name, block), some)?);
             block += 1;
         }
@@ -158,14 +160,18 @@ impl Leases {
     /// # Errors
     /// The write fails; earlier entries stay.
     pub fn keep(&mut self, entries: &Entries) -> io::Result<()> {
-        let bytes = seal(&self.vault, (self.name, self.block), entries)?;
+        let (mut bytes, mut block) = (Vec::new(), self.block);
+        for some in entries.chunks(BLOCK_ENTRIES) {
+            bytes.extend(seal(&self.vault, (self.name, block), some)?);
+            block += 1;
+        }
         let written = { self.file.write_all(&bytes) }.and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // A partly written block would hide later blocks.
             self.file.set_len(self.len)?;
             return Err(error);
         }
-        self.block += 1;
+        self.block = block;
         self.len += bytes.len() as u64;
         for (id, record) in entries {
             let len = record.as_ref().map(|record| record.len() as u32);
@@ -323,6 +329,18 @@ mod tests {
         let (log, found) = folder.open();
         assert_eq!((found.len(), found.get(&3)), (499, None));
         assert!(log.len < 60_000, "{}", log.len);
+    }
+
+    #[test]
+    fn more_entries_than_a_block_holds_are_read_again() {
+        let folder = Folder::new("many");
+        let (mut log, _) = folder.open();
+        let record = |id| (id, Some(vec![1; 1_000]));
+        let all: Entries = (0..20_000).map(record).collect();
+        log.keep(&all).expect("room");
+        log.keep(&vec![entry(20_000, 2)]).expect("room");
+        drop(log);
+        assert_eq!(folder.open().1.len(), 20_001);
     }
 
     #[test]

@@ -72,18 +72,29 @@ pub(crate) const fn keepalive(default: &'static str) -> Property {
     .default(default)
 }
 
+/// Dial on demand, not supported by the client, and default route.
+pub(crate) const ROUTES: &[Property] = &routes(ON_DEMAND.inert());
+
+/// Dial on demand.
+pub(crate) const ON_DEMAND: Property = no(
+    "dial-on-demand",
+    "Connect when the first packet is routed to the interface",
+);
+
 /// Dial on demand and default route.
-pub(crate) const ROUTES: &[Property] = &[
-    no("dial-on-demand", "Connect on demand").inert(),
-    no("add-default-route", "Add a default route to the peer"),
-    number(
-        "default-route-distance",
-        0,
-        255,
-        "Distance of the default route",
-    )
-    .default("1"),
-];
+pub(crate) const fn routes(on_demand: Property) -> [Property; 3] {
+    [
+        on_demand,
+        no("add-default-route", "Add a default route to the peer"),
+        number(
+            "default-route-distance",
+            0,
+            255,
+            "Distance of the default route",
+        )
+        .default("1"),
+    ]
+}
 
 /// Use of the peer's DNS servers.
 pub(crate) const PEER_DNS: Property = words(

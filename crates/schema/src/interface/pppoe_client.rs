@@ -4,7 +4,9 @@ use menu::{
     Argument, Command, Draft, Effect, Flag, Kind, Menu, MenuShape, Property, Reason, Store,
 };
 
-use super::dial::{ALLOW, NAME, PEER_DNS, ROUTES, UNIT_OR_AUTO, USER, keepalive, profile, units};
+use super::dial::{
+    ALLOW, NAME, ON_DEMAND, PEER_DNS, UNIT_OR_AUTO, USER, keepalive, profile, routes, units,
+};
 use super::{NUMBERS, ONCE, RESET_COUNTERS};
 use crate::declare::{DURATION, argument, text};
 use crate::fragment::interface;
@@ -28,7 +30,7 @@ pub(crate) static MENU: Menu = Menu {
             .optional(),
         ],
         &[keepalive("10")],
-        ROUTES,
+        &routes(ON_DEMAND),
         &[PEER_DNS, ALLOW],
         LINK_TIMES,
         INTERFACE_COUNTERS,

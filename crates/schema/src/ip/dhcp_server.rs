@@ -80,7 +80,7 @@ const SERVING: &[Property] = &[
         "Refuse requests for addresses of other networks",
     ),
     no("always-broadcast", "Broadcast all replies").quiet(),
-    with_default("use-radius", USE_RADIUS, "no", "Use RADIUS").inert(),
+    with_default("use-radius", USE_RADIUS, "no", "Use RADIUS"),
     with_default(
         "client-mac-limit",
         Kind::Or(&["unlimited"], &between(0, 4_294_967_295)),

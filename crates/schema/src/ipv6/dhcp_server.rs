@@ -3,7 +3,7 @@
 pub(crate) mod binding;
 pub(crate) mod option;
 
-use menu::{Effect, Kind, Menu, MenuShape, Property};
+use menu::{Kind, Menu, MenuShape, Property};
 
 use crate::declare::{between, no, optional, shown, text, with_default, yes};
 use crate::fragment::{COMMENT_DISABLED, interface};
@@ -25,7 +25,7 @@ const SERVER: &[Property] = &[
     with_default("address-pool", POOL, "static-only", "Address pool"),
     with_default("lease-time", Kind::SPAN, "3d", "Lifetime of a binding"),
     yes("rapid-commit", "Rapid commit: exchange of two messages"),
-    with_default("use-radius", USE_RADIUS, "no", "Use RADIUS"),
+    with_default("use-radius", USE_RADIUS, "no", "Use RADIUS").inert(),
     with_default(
         "preference",
         between(0, 255),
@@ -45,8 +45,11 @@ const MORE: &[Property] = &[
         "insert-queue-before",
         QUEUE_PLACE,
         "Position of client queues",
-    ),
-    with_default("parent-queue", PARENT, "none", "Parent of client queues").quiet(),
+    )
+    .inert(),
+    with_default("parent-queue", PARENT, "none", "Parent of client queues")
+        .quiet()
+        .inert(),
     with_default(
         "route-distance",
         between(0, 255),
@@ -59,17 +62,20 @@ const MORE: &[Property] = &[
         "yes",
         "Use one queue for IPv4 and IPv6",
     )
-    .quiet(),
+    .quiet()
+    .inert(),
     no(
         "use-reconfigure",
         "Allow the server to send reconfigure messages",
-    ),
+    )
+    .inert(),
     with_default(
         "address-lists",
         Kind::List(&Kind::Name),
         "",
         "Address lists for clients' addresses",
-    ),
+    )
+    .inert(),
     no(
         "ignore-ia-na-bindings",
         "Assign prefixes only, ignore address requests",
@@ -91,7 +97,6 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("dhcp6-server"),
     key: Some("name"),
     kind: "server",
-    effect: Effect::None,
     ..Menu::new(
         "/ipv6/dhcp-server",
         MenuShape::List,

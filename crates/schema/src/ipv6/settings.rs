@@ -21,15 +21,13 @@ pub(crate) static MENU: Menu = Menu {
             ACCEPT,
             "Accept router advertisements",
         )
-        .default("yes-if-forwarding-disabled")
-        .inert(),
+        .default("yes-if-forwarding-disabled"),
         Property::new(
             "accept-router-advertisements-on",
             Kind::Reference("interface-list"),
             "Interfaces on which router advertisements are accepted",
         )
-        .default("all")
-        .inert(),
+        .default("all"),
         Property::new(
             "disable-link-local-address",
             Kind::Bool,

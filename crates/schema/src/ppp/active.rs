@@ -32,6 +32,16 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Bool,
             "Whether a RADIUS server knows the user",
         ),
+        shown(
+            "agent-circuit-id",
+            Kind::Text,
+            "Circuit identifier that an access node added",
+        ),
+        shown(
+            "agent-remote-id",
+            Kind::Text,
+            "Remote identifier that an access node added",
+        ),
         shown("comment", Kind::Text, "Short description of the user"),
     ]],
     flags: &[Flag::new('R', "radius", 0)],

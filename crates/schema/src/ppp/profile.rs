@@ -43,25 +43,20 @@ const ADDRESSES: &[Property] = &[
         Kind::Or(&["none"], &POOL6),
         "IPv6 pool of users",
     )
-    .optional()
-    .inert(),
+    .optional(),
     words(
         "remote-ipv6-prefix-reuse",
         YES_NO,
         "Assign a user the same prefix again",
     )
-    .default("default")
-    .inert(),
+    .default("default"),
     Property::new(
         "dhcpv6-pd-pool",
         Kind::Or(&["none"], &POOL6),
         "Pool of delegated prefixes",
     )
-    .optional()
-    .inert(),
-    span("dhcpv6-lease-time", "Lease time of delegated prefixes")
-        .default("1d")
-        .inert(),
+    .optional(),
+    span("dhcpv6-lease-time", "Lease time of delegated prefixes").default("1d"),
     words(
         "dhcpv6-use-radius",
         &["accounting", "no", "yes"],
@@ -133,8 +128,7 @@ const LIMITS: &[Property] = &[
     optional_text(
         "rate-limit",
         "Rate limit of a user, enforced by a queue for each session",
-    )
-    .inert_for(rate_limit::is_malformed),
+    ),
     words(
         "only-one",
         YES_NO,
@@ -191,6 +185,7 @@ pub(crate) static MENU: Menu = Menu {
         "bridge",
         "use-encryption",
     ],
+    check: Some(rate_limit::check),
     space: Some("ppp-profile"),
     key: Some("name"),
     unique: &[Unique {

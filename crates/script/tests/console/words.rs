@@ -309,14 +309,14 @@ fn menus_of_older_versions_are_accepted_and_not_offered() {
 fn a_value_of_none_does_not_count_as_without_effect() {
     let mut console = Console::new();
 
-    let servers = "/radius print detail";
+    let probes = "/tool/netwatch print detail";
     console.quietly(&[
         "/certificate add name=own common-name=own",
-        "/radius add service=login address=192.0.2.1 certificate=none",
+        "/tool/netwatch add host=192.0.2.1 certificate=none",
     ]);
-    assert!(!console.run(servers).contains("no effect"));
-    console.quietly(&["/radius set 0 certificate=own"]);
-    assert!(console.run(servers).contains(";;; no effect: "));
+    assert!(!console.run(probes).contains("no effect"));
+    console.quietly(&["/tool/netwatch set 0 certificate=own"]);
+    assert!(console.run(probes).contains(";;; no effect: "));
 }
 
 #[test]

@@ -87,6 +87,38 @@ impl Pool {
         true
     }
 
+    /// Subnet that the next `take` of this user would allocate.
+    pub fn preview(&mut self, user: &User) -> Option<Ipv6Addr> {
+        if let Some(index) = self.by_user.get(user) {
+            return Some(self.address(*index));
+        }
+        if self.used.len() >= MOST {
+            return None;
+        }
+        if let Some(index) = self.free.first() {
+            return Some(self.address(*index));
+        }
+        while self.used.contains_key(&self.fresh) {
+            self.fresh += 1;
+        }
+        (self.fresh < self.count()).then(|| self.address(self.fresh))
+    }
+
+    /// True if this subnet belongs to the pool and is free, or belongs to the user.
+    pub fn is_available(&self, user: &User, wish: Ipv6Addr) -> bool {
+        self.index(wish).is_some_and(|index| {
+            match (self.by_user.get(user), self.used.get(&index)) {
+                (Some(own), _) => *own == index,
+                (None, taken) => taken.is_none(),
+            }
+        })
+    }
+
+    /// True if the address lies in the pool's prefix.
+    pub fn contains(&self, address: Ipv6Addr) -> bool {
+        first(address, self.prefix.1) == self.prefix.0
+    }
+
     /// Frees the user's subnet.
     pub fn give_back(&mut self, user: &User) {
         if let Some(index) = self.by_user.remove(user) {
@@ -205,6 +237,29 @@ mod tests {
         }
         assert_eq!(pool.take(&user(2)), Some(address("2001:db8::")));
         assert_eq!(pool.take(&user(3)), Some(address("2001:db8:0:2::")));
+    }
+
+    #[test]
+    fn a_preview_names_the_subnet_that_is_allocated_next() {
+        let mut pool = Pool::new(address("2001:db8::"), 62, 64).expect("a pool");
+        assert!(pool.take_this(&user(1), address("2001:db8::")));
+        for key in 2..5 {
+            let preview = pool.preview(&user(key));
+            assert_eq!(
+                pool.preview(&user(key)),
+                preview,
+                "a preview allocates nothing"
+            );
+            assert_eq!(pool.take(&user(key)), preview);
+        }
+        assert_eq!(pool.preview(&user(9)), None, "all are used");
+        pool.give_back(&user(1));
+        assert!(pool.is_available(&user(9), address("2001:db8::")));
+        assert!(
+            !pool.is_available(&user(2), address("2001:db8::")),
+            "it has another one"
+        );
+        assert_eq!(pool.preview(&user(9)), Some(address("2001:db8::")));
     }
 
     #[test]

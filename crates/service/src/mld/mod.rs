@@ -17,9 +17,9 @@ mod message;
 mod tests;
 
 use core::net::Ipv6Addr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use machine::{Duration, Instant, Machine, Rng};
+use machine::{Duration, Instant, Machine, Rng, SmallMap, SmallSet};
 
 use crate::Frame;
 use message::{Query, Record};
@@ -31,9 +31,9 @@ pub struct Listener {
     /// Link-local source address. Reports are also sent without one (RFC 3810, 5.2.13), because duplicate address
     /// detection of the first address needs its group.
     source: Option<Ipv6Addr>,
-    groups: BTreeSet<Ipv6Addr>,
+    groups: SmallSet<Ipv6Addr>,
     /// Changes to report.
-    changes: BTreeMap<Ipv6Addr, Change>,
+    changes: SmallMap<Ipv6Addr, Change>,
     /// Time of the next report of changes.
     changes_at: Option<Instant>,
     answer: Option<Answer>,
@@ -132,8 +132,8 @@ impl Listener {
         Self {
             link: Link::Down,
             source: None,
-            groups: BTreeSet::new(),
-            changes: BTreeMap::new(),
+            groups: SmallSet::default(),
+            changes: SmallMap::default(),
             changes_at: None,
             answer: None,
             version_1_until: None,

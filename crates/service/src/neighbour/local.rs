@@ -3,9 +3,8 @@
 
 use core::cmp::Reverse;
 use core::net::Ipv6Addr;
-use std::collections::{BTreeMap, BTreeSet};
 
-use machine::{Duration, Instant};
+use machine::{Duration, Instant, SmallMap, SmallSet};
 use wire::Mac;
 
 use super::{Action, DropReason, DuplicateDetection, Family, Link, Neighbours, Prefix};
@@ -44,14 +43,14 @@ pub(super) enum Step {
 
 #[derive(Debug)]
 pub(super) struct LocalAddresses<A> {
-    addresses: BTreeMap<A, Address>,
-    timers: BTreeSet<(Instant, A)>,
+    addresses: SmallMap<A, Address>,
+    timers: SmallSet<(Instant, A)>,
     /// Valid addresses by network, longest prefix first.
-    networks: BTreeMap<Reverse<u8>, BTreeMap<A, BTreeSet<A>>>,
+    networks: SmallMap<Reverse<u8>, SmallMap<A, SmallSet<A>>>,
     /// Valid link-local addresses.
-    link_locals: BTreeSet<A>,
+    link_locals: SmallSet<A>,
     /// Number of addresses per solicited-node group.
-    groups: BTreeMap<Ipv6Addr, usize>,
+    groups: SmallMap<Ipv6Addr, usize>,
     /// Source of solicitations if the interface has no address.
     fallback: Option<A>,
 }
@@ -59,11 +58,11 @@ pub(super) struct LocalAddresses<A> {
 impl<A> Default for LocalAddresses<A> {
     fn default() -> Self {
         Self {
-            addresses: BTreeMap::new(),
-            timers: BTreeSet::new(),
-            networks: BTreeMap::new(),
-            link_locals: BTreeSet::new(),
-            groups: BTreeMap::new(),
+            addresses: SmallMap::default(),
+            timers: SmallSet::default(),
+            networks: SmallMap::default(),
+            link_locals: SmallSet::default(),
+            groups: SmallMap::default(),
             fallback: None,
         }
     }
@@ -86,7 +85,7 @@ impl<A: Copy + Ord> LocalAddresses<A> {
 
     /// True for the subnet-router anycast address of a network of the interface.
     pub(super) fn is_anycast<F: Family<Address = A>>(&self, address: A) -> bool {
-        let of_network = |(&Reverse(len), networks): (&Reverse<u8>, &BTreeMap<A, _>)| {
+        let of_network = |(&Reverse(len), networks): (&Reverse<u8>, &SmallMap<A, _>)| {
             networks.contains_key(&address) && F::anycast(address, len).is_some()
         };
         self.networks.iter().any(of_network)
@@ -94,7 +93,7 @@ impl<A: Copy + Ord> LocalAddresses<A> {
 
     /// True if the address belongs to a network of this interface or is link-local.
     pub(super) fn is_on_link<F: Family<Address = A>>(&self, address: A) -> bool {
-        let in_network = |(&Reverse(len), networks): (&Reverse<u8>, &BTreeMap<A, _>)| {
+        let in_network = |(&Reverse(len), networks): (&Reverse<u8>, &SmallMap<A, _>)| {
             let network = F::mask(address, len);
             networks.contains_key(&network) && F::is_host(address, Prefix { network, len })
         };
@@ -174,8 +173,8 @@ impl<A: Copy + Ord> LocalAddresses<A> {
     /// Adds a valid address to the network index, or removes it.
     fn index<F: Family<Address = A>>(&mut self, address: A, prefix_len: u8, valid: bool) {
         let network = F::mask(address, prefix_len);
-        let networks = self.networks.entry(Reverse(prefix_len)).or_default();
-        let members = networks.entry(network).or_default();
+        let networks = self.networks.or_default(Reverse(prefix_len));
+        let members = networks.or_default(network);
         if valid {
             members.insert(address);
         } else {
@@ -222,7 +221,7 @@ impl<F: Family, P> Neighbours<F, P> {
         };
         self.own.addresses.insert(address, own);
         for group in groups::<F>(address, prefix_len) {
-            let users = self.own.groups.entry(group).or_default();
+            let users = self.own.groups.or_default(group);
             *users += 1;
             if *users == 1 {
                 out.push(Action::Join { group });

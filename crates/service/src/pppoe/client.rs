@@ -438,7 +438,8 @@ impl Client {
             self.wait(now);
             return Ok(());
         }
-        if number == 0 {
+        // RFC 2516, 4 reserves 65,535.
+        if number == 0 || number == u16::MAX {
             return Err(Fault::Unexpected);
         }
         let own = self.config.max_payload;

@@ -1,5 +1,7 @@
 //! Clients and servers on one simulated Ethernet, in virtual time.
 
+mod hostile;
+
 use std::collections::BTreeMap;
 
 use machine::{Duration, Instant, Machine, Rng};

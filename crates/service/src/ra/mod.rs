@@ -12,6 +12,7 @@
 //! `config` holds the settings, `stale` the withdrawn prefixes and servers, and `message` builds the packets.
 
 mod config;
+pub mod host;
 mod message;
 mod stale;
 

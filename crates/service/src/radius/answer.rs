@@ -108,7 +108,7 @@ impl Outcome {
         inputs: EncryptionInputs<'_>,
     ) -> Option<Self> {
         let eap = match question {
-            Question::Accounting(_) => {
+            Question::Accounting(_) | Question::Router(_) => {
                 return (packet.code() == code::ACCOUNTING_RESPONSE).then_some(Self::Noted);
             }
             Question::Eap { .. } => Some(packet.whole(kind::EAP_MESSAGE)),

@@ -53,6 +53,9 @@ const PPP: u32 = 1;
 /// Length of the value field of MS-CHAP responses in PPP (RFC 2433, 6; RFC 2759, 4).
 pub const MS_CHAP_VALUE: usize = 49;
 
+/// Maximum length of an id of a subscriber's line in bytes (RFC 4679, 3.3.1).
+const MAX_LINE_ID: usize = 63;
+
 /// Kind of request.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Question {
@@ -95,8 +98,19 @@ pub enum Question {
         /// State attribute of the answered challenge; empty in the first request.
         state: Vec<u8>,
     },
-    /// Accounting.
+    /// Accounting of a session.
     Accounting(Accounting),
+    /// Start or end of all accounting of this router.
+    Router(RouterStatus),
+}
+
+/// Status of the accounting of a whole router (RFC 2866, 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterStatus {
+    /// Accounting-On: the router started; the server ends sessions that began earlier.
+    On = 7,
+    /// Accounting-Off: the router stops in order.
+    Off = 8,
 }
 
 /// Accounting of a session.
@@ -176,6 +190,28 @@ pub enum TerminateCause {
     UserError = 17,
 }
 
+impl TerminateCause {
+    const ALL: [Self; 12] = [
+        Self::UserRequest,
+        Self::LostCarrier,
+        Self::LostService,
+        Self::IdleTimeout,
+        Self::SessionTimeout,
+        Self::AdminReset,
+        Self::AdminReboot,
+        Self::PortError,
+        Self::NasError,
+        Self::NasRequest,
+        Self::NasReboot,
+        Self::UserError,
+    ];
+
+    /// Returns the cause with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|cause| *cause as u8 == number)
+    }
+}
+
 /// Traffic of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Through {
@@ -222,6 +258,15 @@ impl Port {
     }
 }
 
+/// Line of a subscriber as an access node names it (RFC 4679, 3.3.1 and 3.3.2).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubscriberLine {
+    /// Agent-Circuit-Id.
+    pub circuit_id: Option<String>,
+    /// Agent-Remote-Id.
+    pub remote_id: Option<String>,
+}
+
 /// NAS-Port-Type (RFC 2865, 5.41).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortType {
@@ -229,6 +274,13 @@ pub enum PortType {
     Virtual = 5,
     /// Ethernet.
     Ethernet = 15,
+}
+
+impl PortType {
+    /// Returns the type with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        { [Self::Virtual, Self::Ethernet].into_iter() }.find(|kind| *kind as u8 == number)
+    }
 }
 
 /// Request with the attributes of its session.
@@ -248,6 +300,8 @@ pub struct Request {
     pub router: String,
     /// Port of the user.
     pub port: Port,
+    /// Line of the subscriber.
+    pub subscriber_line: SubscriberLine,
     /// Acct-Session-Id; empty before there is a session.
     pub session: String,
     /// Class attributes of the access accept, to repeat in accounting.
@@ -270,7 +324,12 @@ impl core::fmt::Debug for Request {
 impl Request {
     /// True for accounting, which servers receive at a port of its own.
     pub const fn is_accounting(&self) -> bool {
-        matches!(self.question, Question::Accounting(_))
+        matches!(self.question, Question::Accounting(_) | Question::Router(_))
+    }
+
+    /// True for the accounting of a session's end.
+    pub const fn is_stop(&self) -> bool {
+        matches!(&self.question, Question::Accounting(of) if matches!(of.status, Status::Stop))
     }
 
     /// Builds the packet for a server; `None` if it does not fit. `random` is the authenticator of access requests;
@@ -282,22 +341,24 @@ impl Request {
         random: [u8; 16],
         delay: u32,
     ) -> Option<Vec<u8>> {
-        let mut built = match &self.question {
-            Question::Accounting(accounting) => {
-                let built = Builder::new(code::ACCOUNTING_REQUEST, id, [0; 16]);
-                self.with_accounting(built, accounting, delay)
+        let accounting = || Builder::new(code::ACCOUNTING_REQUEST, id, [0; 16]);
+        let built = match &self.question {
+            Question::Router(status) => accounting()
+                .with_number(kind::STATUS, *status as u32)
+                .with_number(kind::DELAY, delay),
+            Question::Accounting(of) => {
+                let built = self.with_accounting(accounting(), of, delay);
+                self.with_user(built, server)
             }
             question => {
                 // Message-Authenticator comes first, as a defence against CVE-2024-3596.
                 let built = Builder::new(code::ACCESS_REQUEST, id, random)
                     .with(kind::MESSAGE_AUTHENTICATOR, &[0; 16]);
-                with_credentials(built, question, &server.secret, &random)?
+                let built = with_credentials(built, question, &server.secret, &random)?;
+                self.with_user(built, server)
             }
         };
-        for (kind, value) in self.service.attributes() {
-            built = built.with_number(*kind, *value);
-        }
-        let mut bytes = self.with_ends(built, server).finish()?;
+        let mut bytes = self.with_router(built, server).finish()?;
         secret::sign(&mut bytes, &server.secret, self.is_accounting());
         Some(bytes)
     }
@@ -315,9 +376,6 @@ impl Request {
         {
             built = built.with_number(kind::TERMINATE_CAUSE, cause as u32);
         }
-        if let Some(timestamp) = self.timestamp {
-            built = built.with_number(kind::EVENT_TIMESTAMP, timestamp);
-        }
         if let Some(through) = &accounting.through {
             built = with_traffic(built, through, accounting.status);
         }
@@ -325,8 +383,11 @@ impl Request {
         classes.fold(built, |built, class| built.with(kind::CLASS, class))
     }
 
-    /// Adds attributes of user and router.
-    fn with_ends(&self, built: Builder, server: &Server) -> Builder {
+    /// Adds attributes of service and user.
+    fn with_user(&self, mut built: Builder, server: &Server) -> Builder {
+        for (kind, value) in self.service.attributes() {
+            built = built.with_number(*kind, *value);
+        }
         let user = match server.realm.is_empty() || self.user.contains('@') {
             true => self.user.clone(),
             false => format!("{}@{}", self.user, server.realm),
@@ -335,22 +396,38 @@ impl Request {
             .with(kind::USER_NAME, user.as_bytes())
             .with_number(kind::NAS_PORT_TYPE, self.port.kind as u32)
             .with(kind::NAS_PORT_ID, self.port.id.as_bytes())
-            .with(kind::NAS_IDENTIFIER, self.router.as_bytes())
             .with(kind::CALLING_STATION, self.calling.as_bytes());
         if let Some(number) = self.port.number {
             built = built.with_number(kind::NAS_PORT, number);
         }
-        for (kind, text) in [
-            (kind::CALLED_STATION, &self.called),
-            (kind::SESSION, &self.session),
+        for (kind, id) in [
+            (vendor::AGENT_CIRCUIT_ID, &self.subscriber_line.circuit_id),
+            (vendor::AGENT_REMOTE_ID, &self.subscriber_line.remote_id),
         ] {
-            if !text.is_empty() {
-                built = built.with(kind, text.as_bytes());
+            if let Some(id) = id {
+                let cut = id.floor_char_boundary(MAX_LINE_ID);
+                let id = id.as_bytes().get(..cut).unwrap_or_default();
+                built = built.with_vendor(vendor::BROADBAND_FORUM, kind, id);
             }
+        }
+        if !self.called.is_empty() {
+            built = built.with(kind::CALLED_STATION, self.called.as_bytes());
         }
         if !server.domain.is_empty() && !self.is_accounting() {
             let domain = server.domain.as_bytes();
             built = built.with_vendor(vendor::MICROSOFT, vendor::MS_CHAP_DOMAIN, domain);
+        }
+        built
+    }
+
+    /// Adds attributes of router and session.
+    fn with_router(&self, built: Builder, server: &Server) -> Builder {
+        let mut built = built.with(kind::NAS_IDENTIFIER, self.router.as_bytes());
+        if !self.session.is_empty() {
+            built = built.with(kind::SESSION, self.session.as_bytes());
+        }
+        if let Some(timestamp) = self.timestamp.filter(|_| self.is_accounting()) {
+            built = built.with_number(kind::EVENT_TIMESTAMP, timestamp);
         }
         match server.source.or(server.nas_address) {
             Some(IpAddr::V4(v4)) => built.with(kind::NAS_IP_ADDRESS, &v4.octets()),
@@ -413,7 +490,7 @@ fn with_credentials(
                 false => built.with(kind::STATE, state),
             }
         }
-        Question::Accounting(_) => built,
+        Question::Accounting(_) | Question::Router(_) => built,
     })
 }
 

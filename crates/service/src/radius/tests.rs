@@ -24,6 +24,7 @@ pub(super) fn server(id: u64, last: u8) -> Server {
         nas_address: None,
         realm: String::new(),
         needs_message_authenticator: true,
+        tls: None,
     }
 }
 
@@ -36,6 +37,7 @@ fn request(question: Question) -> Request {
         called: String::new(),
         router: String::from("core"),
         port: Port::of_service("ssh"),
+        subscriber_line: SubscriberLine::default(),
         session: String::new(),
         classes: Vec::new(),
         timestamp: None,
@@ -82,6 +84,8 @@ fn begun(servers: Vec<Server>, request: Request) -> (Client<u8>, Vec<TestAction>
     let query = Query {
         request,
         server: None,
+        since: None,
+        age: Duration::ZERO,
     };
     client.handle(Event::Query(1, Box::new(query)), Instant::ZERO, &mut out);
     (client, out)
@@ -186,7 +190,7 @@ fn unauthenticated_responses_are_counted_and_the_genuine_one_accepted() {
         (from(1), vec![2; 7]),
     ];
 
-    for (from, bytes) in bad {
+    for (at, (from, bytes)) in bad.into_iter().enumerate() {
         client.handle(
             Event::Received {
                 line: LineId(1),
@@ -196,7 +200,9 @@ fn unauthenticated_responses_are_counted_and_the_genuine_one_accepted() {
             Instant::ZERO,
             &mut out,
         );
-        assert_eq!(core::mem::take(&mut out), [Action::Count(1, Count::Bad)]);
+        // The second one is genuine, but unsigned.
+        let count = if at == 1 { Count::Unsigned } else { Count::Bad };
+        assert_eq!(core::mem::take(&mut out), [Action::Count(1, count)]);
     }
     client.handle(
         Event::Received {
@@ -293,8 +299,8 @@ fn a_late_response_of_the_first_server_does_not_answer_the_second_request() {
 }
 
 /// 2001:db8:: with this length.
-fn prefix(length: u8) -> authorization::Prefix6 {
-    authorization::Prefix6 {
+fn prefix(length: u8) -> Prefix6 {
+    Prefix6 {
         network: "2001:db8::".parse().expect("an address"),
         length,
     }
@@ -648,4 +654,24 @@ fn answers_to_ms_chap_have_proof_keys_and_reasons() {
         ..Reject::default()
     };
     assert_eq!(rejected, Outcome::Reject(reason));
+}
+
+#[test]
+fn a_request_names_the_line_of_the_subscriber() {
+    let mut request = request(Question::Access {
+        password: b"geheim".to_vec(),
+    });
+    request.subscriber_line = SubscriberLine {
+        circuit_id: Some("olt1 eth 1/2/3".to_owned()),
+        remote_id: Some("\u{e9}".repeat(63)),
+    };
+    let packet = request
+        .packet(&server(1, 1), 1, [7; 16], 0)
+        .expect("the packet fits");
+    let packet = Packet::new_checked(&packet).expect("well formed");
+    let id = |kind| packet.of_vendor(vendor::BROADBAND_FORUM, kind);
+    assert_eq!(id(vendor::AGENT_CIRCUIT_ID), Some(&b"olt1 eth 1/2/3"[..]));
+    // 63 bytes at most (RFC 4679, 3.3.2), in whole characters.
+    let remote = id(vendor::AGENT_REMOTE_ID).expect("it is named");
+    assert_eq!(remote, "\u{e9}".repeat(31).as_bytes());
 }

@@ -368,7 +368,7 @@ pub(super) fn vlan(item: &Item) -> Option<VlanConfig> {
     };
     Some(VlanConfig {
         bridge: read::name(item, "bridge")?,
-        vids: vids(item, "vlan-ids"),
+        vids: read::vlan_ranges(item, "vlan-ids"),
         tagged: names("tagged"),
         untagged: names("untagged"),
         disabled: item.is("disabled"),
@@ -392,7 +392,7 @@ pub(super) fn instance(item: &Item) -> Option<InstanceConfig> {
         number: u16::try_from(item.number("identifier")?).ok()?,
         instance: Instance {
             priority: hex(item, "priority", 0x8000),
-            vlans: vids(item, "vlan-mapping"),
+            vlans: read::vlan_ranges(item, "vlan-mapping"),
         },
         disabled: item.is("disabled"),
     })
@@ -406,16 +406,6 @@ pub(super) fn port_in_instance(item: &Item) -> Option<OverrideConfig> {
         cost: number(item, "internal-path-cost"),
         disabled: item.is("disabled"),
     })
-}
-
-fn vids(item: &Item, property: &str) -> Vec<(u16, u16)> {
-    let ranges = item.get(property).map(Value::as_list).unwrap_or_default();
-    let vid = |value: &Value| { value.as_number() }.and_then(|vid| u16::try_from(vid).ok());
-    let range = |value: &Value| match value {
-        Value::Tuple(_, ends) => Some((vid(ends.first()?)?, vid(ends.last()?)?)),
-        one => vid(one).map(|one| (one, one)),
-    };
-    ranges.iter().filter_map(range).collect()
 }
 
 fn hex(item: &Item, property: &str, usual: u16) -> u16 {

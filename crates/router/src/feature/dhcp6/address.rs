@@ -53,7 +53,7 @@ impl Dhcp6 {
         let before = self.addresses.remove(&id);
         let is_kept = |before: &FromPool| now.as_ref().is_some_and(|now| now.pool == before.pool);
         if let Some(before) = before.filter(|before| !is_kept(before)) {
-            self.pools.give_back(&before.pool, &user(id));
+            self.pools.shared().release(&before.pool, &user(id));
         }
         if let Some(now) = now {
             self.addresses.insert(id, now);
@@ -69,10 +69,13 @@ impl Dhcp6 {
         let user = user(id);
         let piece = match of.address.disabled {
             true => {
-                self.pools.give_back(&of.pool, &user);
+                self.pools.shared().release(&of.pool, &user);
                 None
             }
-            false => self.pools.take(&of.pool, &user, &of.address.interface),
+            false => {
+                let pools = self.pools.shared();
+                pools.allocate(&of.pool, &user, &of.address.interface, None)
+            }
         };
         let made = piece.map(|(network, len)| Address6 {
             addr: join(network, len, of.address.addr),

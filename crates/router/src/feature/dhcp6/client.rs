@@ -131,14 +131,18 @@ impl Dhcp6 {
         if items.is_empty() {
             return;
         }
+        for item in items {
+            self.bring_up_to_date(item, running, out);
+        }
+    }
+
+    /// Derives the DUID of this router from the first MAC address at the first call.
+    pub(super) fn make_duid(&mut self, running: &Running<'_>, out: &mut Effects) {
         if self.duid.is_empty()
             && let Some(mac) = first_mac(running)
         {
             self.duid = duid_of(mac);
             out.push(Effect::Keep(DUID, Some(self.duid.clone())));
-        }
-        for item in items {
-            self.bring_up_to_date(item, running, out);
         }
     }
 
@@ -282,6 +286,7 @@ impl Dhcp6 {
                 one.record.clone_from(&one.recalled);
                 one.recalled.is_some()
             }
+            Kind::Dhcp6ServerBinding => self.servers.recall(record, now),
             _ => false,
         }
     }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use ipnet::{IpNet, Ipv6Net};
 use machine::Instant;
 use menu::{Id, Item, Row, RowFilter, Value};
-use service::dhcp6::pool::{Pool, User};
+use service::dhcp6::pools::{Definition, Pools as SharedPools};
 
 use crate::intent::{ItemId, Name};
 use crate::live::{DYNAMIC, give};
@@ -25,19 +25,24 @@ pub(super) struct Source {
     pub(super) until: (Option<Instant>, Option<Instant>),
 }
 
-/// All prefix pools.
+/// Definitions of all prefix pools, by their origin.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     configured: BTreeMap<ItemId, Source>,
     /// Pools that clients made, by client.
     made: BTreeMap<ItemId, Source>,
-    /// Pools by name, with the `info` text of each user.
-    pools: BTreeMap<Name, (Pool, BTreeMap<User, String>)>,
+    /// The pools, which other features share.
+    shared: SharedPools,
     /// Pools that may have changed.
     touched: BTreeSet<Name>,
 }
 
 impl Pools {
+    /// Returns the handle of the pools.
+    pub(super) const fn shared(&self) -> &SharedPools {
+        &self.shared
+    }
+
     /// Adds, changes or removes a configured pool.
     pub(super) fn configure(&mut self, id: ItemId, item: Option<&Item>) {
         let source = item.and_then(source);
@@ -65,36 +70,16 @@ impl Pools {
         for name in core::mem::take(&mut self.touched) {
             let mut sources = self.configured.values().chain(self.made.values());
             let source = sources.find(|source| source.name == name);
-            let wanted =
-                source.and_then(|source| Pool::new(source.prefix.0, source.prefix.1, source.len));
-            let before = self.pools.get(&name).map(|(pool, _)| pool);
-            let of = |pool: &Pool| (pool.prefix(), pool.piece());
-            if before.map(of) == wanted.as_ref().map(of) {
-                continue;
+            let definition = source.map(|source| Definition {
+                prefix: source.prefix,
+                len: source.len,
+                until: source.until,
+            });
+            if self.shared.set(&name, definition.as_ref()) {
+                others.insert(name);
             }
-            match wanted {
-                Some(pool) => drop(self.pools.insert(name.clone(), (pool, BTreeMap::new()))),
-                None => drop(self.pools.remove(&name)),
-            }
-            others.insert(name);
         }
         others
-    }
-
-    /// Returns the user's prefix and its length; allocates one if necessary.
-    pub(super) fn take(&mut self, pool: &str, user: &User, info: &str) -> Option<(Ipv6Addr, u8)> {
-        let (pool, called) = self.pools.get_mut(pool)?;
-        let piece = pool.take(user)?;
-        called.insert(user.clone(), info.to_owned());
-        Some((piece, pool.piece()))
-    }
-
-    /// Releases the prefix of a user.
-    pub(super) fn give_back(&mut self, pool: &str, user: &User) {
-        if let Some((pool, called)) = self.pools.get_mut(pool) {
-            pool.give_back(user);
-            called.remove(user);
-        }
     }
 
     /// Passes the rows of pools that clients created to `each`.
@@ -130,16 +115,13 @@ impl Pools {
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        for (name, (pool, called)) in &self.pools {
-            for (piece, user) in pool.used() {
-                let mut row = Row::default();
-                row.set("pool", Value::text(&**name));
-                row.set("prefix", prefix(piece, pool.piece()));
-                row.set("owner", Value::text(user.owner));
-                let info = called.get(user).map_or("", String::as_str);
-                row.set("info", Value::text(info));
-                give(row, filter, each)?;
-            }
+        for used in self.shared.used() {
+            let mut row = Row::default();
+            row.set("pool", Value::text(used.pool));
+            row.set("prefix", prefix(used.subnet.0, used.subnet.1));
+            row.set("owner", Value::text(used.owner));
+            row.set("info", Value::text(used.info));
+            give(row, filter, each)?;
         }
         ControlFlow::Continue(())
     }
@@ -151,7 +133,7 @@ impl Pools {
             return;
         };
         row.set("actual-prefix", prefix(source.prefix.0, source.prefix.1));
-        row.flag("inactive", !self.pools.contains_key(&source.name));
+        row.flag("inactive", !self.shared.has(&source.name));
     }
 }
 

@@ -92,7 +92,7 @@ fn options(item: &Item, store: &Store) -> Vec<(u16, Vec<u8>)> {
 }
 
 /// Parses hexadecimal digits, with or without `0x`.
-fn digits(text: &str) -> Vec<u8> {
+pub(super) fn digits(text: &str) -> Vec<u8> {
     let text = text.strip_prefix("0x").unwrap_or(text);
     let pairs = text.as_bytes().chunks(2).map(|pair| {
         let pair = core::str::from_utf8(pair).ok()?;

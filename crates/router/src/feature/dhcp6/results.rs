@@ -131,7 +131,7 @@ impl Dhcp6Client {
             let net = Net::new(got.address, got.len);
             Made::Route6(Route {
                 refuse: Some(Refuse::Unreachable),
-                ..route(net, "main".into(), 1)
+                ..route_without_gateway(net, "main".into(), 1)
             })
         });
         let tables = wish.tables.iter().filter(|_| wish.default_route);
@@ -143,7 +143,11 @@ impl Dhcp6Client {
                     table: None,
                 }],
                 check: wish.check,
-                ..route(Net::new(Ipv6Addr::UNSPECIFIED, 0), table.clone(), *distance)
+                ..route_without_gateway(
+                    Net::new(Ipv6Addr::UNSPECIFIED, 0),
+                    table.clone(),
+                    *distance,
+                )
             })
         });
         addresses.chain(unused).chain(routes).collect()
@@ -222,7 +226,12 @@ impl<'a> Facts<'a> {
     }
 }
 
-fn route(net: Net<V6>, table: crate::intent::Name, distance: u8) -> Route<V6> {
+/// Returns a route without a gateway.
+pub(crate) fn route_without_gateway(
+    net: Net<V6>,
+    table: crate::intent::Name,
+    distance: u8,
+) -> Route<V6> {
     Route {
         net,
         table,

@@ -74,10 +74,23 @@ impl QueueTerms {
     }
 }
 
+impl QueueTerms {
+    /// Returns the settings of a lease whose rate limit a RADIUS server sent; `None` if it is malformed.
+    fn granted(limit: &str) -> Option<Self> {
+        Some(Self {
+            limits: queue_limits(RateLimit::parse(limit).ok()?),
+            parent: None,
+            kind: None,
+            first: false,
+        })
+    }
+}
+
 impl DhcpServers {
     /// Handles the start of a lease.
     pub(super) fn begins(&mut self, id: u64, out: &mut Effects) {
         self.renew(id, out);
+        self.start_accounting(id, out);
         if let Some(lease) = self.machine.lease(id) {
             self.run_script(lease, true, out);
         }
@@ -87,6 +100,7 @@ impl DhcpServers {
     pub(super) fn ends(&mut self, lease: &Lease, out: &mut Effects) {
         let before = self.with.remove(&lease.id).unwrap_or_default();
         Self::change(lease.id, &before, &LeaseObjects::default(), out);
+        self.stop_accounting(lease, out);
         self.run_script(lease, false, out);
     }
 
@@ -126,19 +140,27 @@ impl DhcpServers {
         let own = (lease.id & DYNAMIC == 0)
             .then(|| self.lists.get(&lease.id))
             .flatten();
-        let lists = own.filter(|own| !own.is_empty()).unwrap_or(&server.lists);
+        let grant = lease.grant.as_deref();
+        let granted: Vec<Name> = { grant.iter().flat_map(|of| &of.lists) }
+            .map(|list| Name::from(&**list))
+            .collect();
+        let granted = Some(&granted).filter(|lists| !lists.is_empty());
+        let lists = own.filter(|own| !own.is_empty()).or(granted);
+        let lists = lists.unwrap_or(&server.lists);
         let lists: BTreeSet<_> = lists.iter().cloned().collect();
         let entry = |list| {
             let address = address.into();
             Made::ListEntry(ListEntry { list, address })
         };
-        let queue = self.queues.get(&lease.id).map(|terms| DynamicQueue {
+        let granted = || QueueTerms::granted(grant?.rate_limit.as_deref()?);
+        let terms = self.queues.get(&lease.id).cloned().or_else(granted);
+        let queue = terms.map(|terms| DynamicQueue {
             // RouterOS: the name contains the client's address.
             name: format!("dhcp-ds<{}>", lease.client.mac).into(),
             target: QueueTarget::Network(IpNet::from(IpAddr::V4(address))),
             limits: terms.limits,
-            kinds: [terms.kind.clone(), terms.kind.clone()],
-            parent: terms.parent.clone(),
+            kinds: [terms.kind.clone(), terms.kind],
+            parent: terms.parent,
             first: terms.first,
         });
         let domain = server.dns.as_ref();

@@ -33,7 +33,10 @@ impl DhcpServers {
         // Dynamic leases get new ids at load.
         self.rewrite(clock, now, out);
         let ids: Vec<_> = self.machine.leases().keys().copied().collect();
-        ids.into_iter().for_each(|id| self.renew(id, out));
+        for id in ids {
+            self.renew(id, out);
+            self.start_accounting(id, out);
+        }
     }
 
     /// Whether leases must be written or answers wait for a write. While `more` requests wait, a

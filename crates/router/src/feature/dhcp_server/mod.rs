@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! menus ─▶ read ─▶ machine ◀─ packets ◀─ frames of port 67, ARP
-//!                     │
+//!                     │                        └─▶ `radius`, if a RADIUS server grants leases
 //!                     ├─▶ answers ─▶ wait until `keep` has written their leases ─▶ sent
 //!                     └─▶ begins, ends ─▶ ARP entry, address lists, script, log (`follow`)
 //! ```
@@ -11,6 +11,7 @@
 mod follow;
 pub(crate) mod keep;
 mod packets;
+mod radius;
 mod read;
 mod show;
 
@@ -25,10 +26,12 @@ use menu::{Call, Changes, Id, Item, Menu, Reason, Reply, Row, RowFilter, Value};
 use service::dhcp::SERVER_PORT;
 use service::dhcp::server::{Action, DYNAMIC, Event, Servers, Why};
 use service::pool::Pools;
+use service::radius::{Answer, ErrorCause, SessionRequest};
 use wire::Mac;
 
 use super::hear::{Outgoing, ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, concerns, each_item, neighbours, pool};
+use crate::clock::DayClock;
 use crate::intent::{ItemId, Name};
 use crate::learned::Learned;
 use crate::read as items;
@@ -93,7 +96,9 @@ pub(crate) struct DhcpServers {
     is_failing: bool,
     /// Effects of commands that the next tick emits.
     later: Vec<Effect>,
-    /// Present time, for rows.
+    /// RADIUS requests and accounting.
+    radius: radius::LeaseRadius,
+    /// Present time, for rows and accounting.
     pub(crate) now: Instant,
 }
 
@@ -105,6 +110,7 @@ struct DhcpServer {
     relay: Option<Ipv4Addr>,
     disabled: bool,
     add_arp: bool,
+    radius: radius::RadiusUse,
     /// Domain for the DNS names of clients; `None` without `add-dns-entries`.
     dns: Option<String>,
     lists: Vec<Name>,
@@ -122,7 +128,7 @@ struct Link {
 
 impl DhcpServers {
     /// Returns an instance without servers that leases from `pools`.
-    pub(crate) fn new(pools: Pools) -> Self {
+    pub(crate) fn new(pools: Pools, clock: DayClock) -> Self {
         Self {
             machine: Servers::new(pools),
             all: BTreeMap::new(),
@@ -140,6 +146,7 @@ impl DhcpServers {
             is_kept: true,
             is_failing: false,
             later: Vec::new(),
+            radius: radius::LeaseRadius::new(clock),
             now: Instant::ZERO,
         }
     }
@@ -152,6 +159,7 @@ impl DhcpServers {
             relay: read::address(item, "relay"),
             disabled: item.is("disabled"),
             add_arp: item.is("add-arp"),
+            radius: radius::RadiusUse::read(item),
             lists: read::names(item, "address-lists"),
             script: item.text("lease-script").to_owned(),
             dns: item
@@ -275,6 +283,10 @@ impl DhcpServers {
 }
 
 impl Feature for DhcpServers {
+    fn name(&self) -> &'static str {
+        radius::FEATURE
+    }
+
     fn menus(&self) -> &'static [&'static str] {
         &[
             MENU,
@@ -337,6 +349,14 @@ impl Feature for DhcpServers {
         if concerns(&[CONFIG], changes) {
             let config = view.store.settings(CONFIG);
             self.is_kept = config.is_none_or(|config| config.text("store-leases-disk") != "never");
+            if let Some(config) = config {
+                self.radius.read(config);
+            }
+        }
+        if concerns(&[CONFIG, MENU], changes) {
+            let uses = |server: &DhcpServer| server.radius != radius::RadiusUse::No;
+            let is_on = self.radius.is_accounting() && self.all.values().any(uses);
+            out.push(Effect::RadiusAccounting(radius::SERVICE, is_on));
         }
     }
 
@@ -345,11 +365,13 @@ impl Feature for DhcpServers {
         let mut actions = Vec::new();
         self.machine.tick(now, &mut actions);
         self.do_(actions, out);
+        self.update_accounting(now, out);
     }
 
     fn deadline(&self) -> Option<Instant> {
         let later = (!self.later.is_empty()).then_some(self.now);
-        later.into_iter().chain(self.machine.deadline()).min()
+        let others = [self.machine.deadline(), self.radius.deadline()];
+        later.into_iter().chain(others.into_iter().flatten()).min()
     }
 
     fn rows(
@@ -411,6 +433,19 @@ impl Feature for DhcpServers {
             }
             _ => None,
         }
+    }
+
+    fn radius_answered(&mut self, number: u64, answer: Answer, now: Instant, out: &mut Effects) {
+        self.granted(number, answer, now, out);
+    }
+
+    fn radius_requested(
+        &mut self,
+        request: &SessionRequest,
+        now: Instant,
+        out: &mut Effects,
+    ) -> Option<Result<(), ErrorCause>> {
+        self.requested(request, now, out)
     }
 
     fn learn(&mut self, learned: &Learned, now: Instant, out: &mut Effects) {

@@ -43,7 +43,11 @@ impl DhcpServers {
             message,
             src_mac: heard.source_mac(),
             own: own.map(|link| link.own.clone()).unwrap_or_default(),
+            grant: None,
         };
+        if self.machine.needs_grant(&asked) {
+            return self.query_grant(asked, out);
+        }
         match self.event(Event::Request(Box::new(asked)), now, out) {
             // The answer follows later.
             None | Some(Why::Testing) => ReceiveOutcome::Taken,
@@ -163,7 +167,7 @@ fn read(bytes: &[u8]) -> Option<Message> {
     Message::decode(datagram.payload()).ok()
 }
 
-const fn reason(why: Why) -> DropReason {
+pub(super) const fn reason(why: Why) -> DropReason {
     match why {
         Why::Type => DropReason::DhcpType,
         Why::OtherServer => DropReason::DhcpOtherServer,
@@ -171,6 +175,7 @@ const fn reason(why: Why) -> DropReason {
         Why::Blocked => DropReason::DhcpBlocked,
         Why::Unknown => DropReason::DhcpUnknown,
         Why::NoAddress | Why::Testing => DropReason::DhcpNoAddress,
+        Why::NoGrant => DropReason::DhcpNoGrant,
         Why::MacLimit => DropReason::DhcpMacLimit,
     }
 }

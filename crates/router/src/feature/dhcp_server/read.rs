@@ -81,6 +81,7 @@ pub(super) fn server(store: &Store, item: &Item) -> Config {
         mac_limit: { item.number("client-mac-limit") }.and_then(|most| u32::try_from(most).ok()),
         conflict_detection: item.is("conflict-detection"),
         options: set(store, item, "dhcp-option-set").into(),
+        is_authorized: item.text("use-radius") == "yes",
     }
 }
 

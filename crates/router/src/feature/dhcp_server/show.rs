@@ -55,9 +55,13 @@ impl DhcpServers {
             row.set("server", Value::Reference((&*one.name).into()));
         }
         row.flag("dynamic", true);
-        row.flag("radius", false);
+        row.flag("radius", lease.grant.is_some());
         row.flag("blocked", false);
         row.flag("disabled", false);
+        let limit = { lease.grant.as_ref() }.and_then(|grant| grant.rate_limit.as_deref());
+        if let Some(limit) = limit {
+            row.set("rate-limit", Value::text(limit));
+        }
         self.add_state(lease, &mut row);
         row
     }

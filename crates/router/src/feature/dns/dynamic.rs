@@ -13,7 +13,7 @@ use crate::object::DynamicName;
 const TTL: u32 = 60;
 
 impl Dns {
-    /// Adds the dynamic name with this object id, or removes it. A name that is not valid in the DNS has no record.
+    /// Adds or removes the dynamic name with this object id. Names with invalid DNS labels get no record.
     pub(crate) fn set_dynamic(
         &mut self,
         id: ItemId,

@@ -218,10 +218,7 @@ impl Installed {
         let is_used = self
             .associations
             .leaving(pair.arriving.slot)
-            .is_some_and(|used| {
-                used.as_ref()
-                    .is_some_and(|used| Arc::ptr_eq(used, &pair.leaving))
-            });
+            .is_some_and(|used| Arc::ptr_eq(&used, &pair.leaving));
         (pair.child.local, pair.child.remote) = ends;
         pair.child.natt = in_udp;
         pair.leaving = Arc::new(Leaving {
@@ -245,10 +242,7 @@ impl Installed {
         self.by_sa.remove(&(gone.child.sa, child));
         self.associations.remove_arriving(gone.arriving.sa.spi());
         let used = self.associations.leaving(gone.arriving.slot);
-        let was_used = used.is_some_and(|used| {
-            used.as_ref()
-                .is_some_and(|used| Arc::ptr_eq(&used.sa, &gone.leaving.sa))
-        });
+        let was_used = used.is_some_and(|used| Arc::ptr_eq(&used.sa, &gone.leaving.sa));
         if was_used {
             let left = self
                 .of(gone.policy)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ike::{EapReply, Event, Id, SaId, Secret};
 use machine::Instant;
 use service::radius::{
-    Accept, Accounting, Answer, Outcome, Port, Question, Request, Service, Status,
+    Accept, Accounting, Answer, Outcome, Port, Question, Request, Service, Status, SubscriberLine,
 };
 
 use super::Ipsec;
@@ -18,6 +18,9 @@ use crate::feature::{Effect, Effects, Feature as _};
 const RESPONSE: u8 = 2;
 const FAILURE: u8 = 4;
 const IDENTITY: u8 = 1;
+
+/// Service of the requests.
+pub(super) const SERVICE: Service = Service::Ipsec;
 
 /// Subject of a RADIUS request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +57,14 @@ pub(super) struct Logins(BTreeMap<SaId, Talk>);
 fn about(talk: &Talk, question: Question) -> Request {
     let (calling, called) = talk.ends.clone();
     Request {
-        service: Service::Ipsec,
+        service: SERVICE,
         question,
         user: talk.user.clone(),
         calling,
         called,
         router: String::new(),
-        port: Port::of_service(Service::Ipsec.name()),
+        port: Port::of_service(SERVICE.name()),
+        subscriber_line: SubscriberLine::default(),
         session: String::new(),
         classes: Vec::new(),
         timestamp: None,

@@ -194,6 +194,8 @@ impl Ipsec {
             !server.is("disabled") && services.any(|word| word.as_str() == Some("ipsec"))
         });
         self.sessions.read(view.store);
+        let is_on = self.sessions.is_accounting();
+        out.push(Effect::RadiusAccounting(logins::SERVICE, is_on));
         let reader = Reader::new(view.store, &mut self.proofs);
         self.read = reader.config();
         let mut tunnels = secrets::tunnels(view.store, &reader);

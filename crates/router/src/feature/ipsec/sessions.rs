@@ -65,6 +65,11 @@ impl Sessions {
         self.interim = nanos.filter(|nanos| *nanos > 0).map(Duration::from_nanos);
     }
 
+    /// True if sessions are accounted.
+    pub(super) const fn is_accounting(&self) -> bool {
+        self.accounting
+    }
+
     /// Opens the session of a user that a server accepted.
     pub(super) fn open(&mut self, sa: SaId, about: Request, accept: &Accept, now: Instant) {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());

@@ -69,6 +69,15 @@ impl Ppp {
         row.set("limit-bytes-in", number(grant.limit_in));
         row.set("limit-bytes-out", number(grant.limit_out));
         row.set("radius", Value::Bool(!grant.is_local()));
+        let setup = &session.setup;
+        for (cell, id) in [
+            ("agent-circuit-id", &setup.circuit_id),
+            ("agent-remote-id", &setup.remote_id),
+        ] {
+            if let Some(id) = id {
+                row.set(cell, Value::text(id.clone()));
+            }
+        }
         row.set("comment", Value::text(grant.comment.clone()));
         give(row, filter, each)
     }

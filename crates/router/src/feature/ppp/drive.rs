@@ -77,7 +77,7 @@ impl Ppp {
             let message = format!("{}: connecting...", session.label());
             out.log(self.topics(at, "info"), message);
         }
-        self.sessions.insert(serial, session);
+        self.sessions.insert(serial, Box::new(session));
         self.links.insert((at, link), serial);
         self.feed(serial, Event::LowerUp, now, out);
     }
@@ -165,7 +165,8 @@ impl Ppp {
 
     /// Sets when a session has to be looked at next.
     pub(super) fn set_timer(&mut self, serial: u64) {
-        let deadline = self.sessions.get(&serial).and_then(Session::deadline);
+        let session = self.sessions.get(&serial);
+        let deadline = session.and_then(|session| session.deadline());
         self.timers.set(serial, deadline);
     }
 

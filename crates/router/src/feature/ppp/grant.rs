@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 use ipnet::Ipv6Net;
 use machine::Duration;
 use service::pool::{Pools, Use};
-use service::radius::{Accept, Authorization};
+use service::radius::{Accept, Authorization, Prefix6};
 use std::sync::Arc;
 
 use super::profile::{AddressSource, Profile};
@@ -46,6 +46,12 @@ pub(super) struct Grant {
     /// IPv6 prefix of the user.
     pub(super) prefix: Option<Ipv6Net>,
     /// Routes through the user.
+    /// Pool of the prefix of the link.
+    pub(super) prefix_pool: Option<Name>,
+    /// Prefixes that the user may request by DHCPv6.
+    pub(super) delegated_prefixes: Vec<Ipv6Net>,
+    /// Pool of further prefixes that the user may request by DHCPv6.
+    pub(super) delegation_pool: Option<Name>,
     pub(super) routes: Box<str>,
     pub(super) ipv6_routes: Box<str>,
     pub(super) comment: Box<str>,
@@ -72,7 +78,7 @@ impl Grant {
         self.local.is_some() && self.remote.is_some() || matches!(self.authority, Authority::None)
     }
 
-    /// Returns the settings of a profile alone, such as for a client.
+    /// Returns the grant of a client session, whose settings come from the profile only.
     pub(super) fn of_profile(user: Name, profile: Arc<Profile>) -> Self {
         Self {
             user,
@@ -88,6 +94,9 @@ impl Grant {
             limit_in: 0,
             limit_out: 0,
             prefix: None,
+            prefix_pool: profile.prefix_pool.clone(),
+            delegated_prefixes: Vec::new(),
+            delegation_pool: profile.delegation_pool.clone(),
             routes: Box::default(),
             ipv6_routes: Box::default(),
             comment: Box::default(),
@@ -142,7 +151,8 @@ impl Grant {
         }
         let dns: Vec<_> = ipv4.dns.into_iter().flatten().collect();
         let lists = radius::names(&authorization.address_lists);
-        let prefix = ipv6.prefixes.first();
+        let net = |prefix: &Prefix6| Ipv6Net::new(prefix.network, prefix.length).ok();
+        let name = |pool: &Option<String>| pool.as_deref().map(Name::from);
         let mut grant = Self {
             authority: Authority::Radius,
             remote,
@@ -154,7 +164,10 @@ impl Grant {
             rate_limit: { authorization.rate_limit.as_deref() }
                 .map(Into::into)
                 .or(base.rate_limit),
-            prefix: prefix.and_then(|prefix| Ipv6Net::new(prefix.network, prefix.length).ok()),
+            prefix: ipv6.prefixes.first().and_then(net),
+            prefix_pool: name(&ipv6.pool).or(base.prefix_pool),
+            delegated_prefixes: ipv6.delegated_prefixes.iter().filter_map(net).collect(),
+            delegation_pool: name(&ipv6.delegated_pool).or(base.delegation_pool),
             routes: routes.join(",").into(),
             ipv6_routes: ipv6.routes.join(",").into(),
             dns: if dns.is_empty() { base.dns } else { dns },
@@ -195,9 +208,11 @@ impl Grant {
     }
 }
 
-/// Addresses of a session, and the pools to return them to.
+/// Addresses and prefix of a session, and the pools to return them to.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
+    /// Prefix of the link, while IPv6 is open, with the pool that it came from.
+    pub(super) prefix: Option<(Ipv6Net, Option<Name>)>,
     pub(super) local: Option<Ipv4Addr>,
     pub(super) remote: Option<Ipv4Addr>,
     pools: Vec<(Box<str>, Ipv4Addr)>,

@@ -13,7 +13,7 @@ use super::session::{Login, Origin, SessionInterface};
 use crate::feature::Effects;
 use crate::intent::Name;
 
-/// Why a user is not let in.
+/// Reason for a refused login.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The user is unknown, or the password is wrong.
@@ -33,7 +33,7 @@ pub(super) enum Refusal {
 }
 
 impl Ppp {
-    /// Returns the settings of a client session: those of its carrier, its item and its profile.
+    /// Merges the settings of carrier, client item and profile into the PPP settings of a client session.
     pub(super) fn client_settings(&mut self, dial: &Dial, of_carrier: &Settings) -> Arc<Settings> {
         let profile = self.profiles.merged(&dial.profile, &dial.profile);
         let fixed = |source: &Option<AddressSource>| match source {
@@ -126,8 +126,12 @@ impl Ppp {
             Ok(leases) => leases,
             Err(pool) => return self.refuse(serial, &user, &Refusal::NoAddress(pool), out),
         };
+        let ipv4 = ipv4(&leases, &grant);
+        if ipv4.is_none() {
+            self.warn_without_ipv4(serial, &grant, out);
+        }
         let answer = Box::new(ppp::Grant {
-            ipv4: ipv4(&leases, &grant),
+            ipv4,
             ipv6: profile.carries_ipv6(),
             proof,
         });
@@ -165,6 +169,24 @@ impl Ppp {
             out.log(topics, format!("{label}: {text}"));
         }
         Event::Refused("authentication failed".into())
+    }
+
+    /// Logs what a session lacks for IPv4.
+    fn warn_without_ipv4(&self, serial: u64, grant: &Grant, out: &mut Effects) {
+        let Some(session) = self.sessions.get(&serial) else {
+            return;
+        };
+        let missing = match (&grant.local, &grant.remote) {
+            (None, None) => "local-address and remote-address",
+            (None, Some(_)) => "local-address",
+            _ => "remote-address",
+        };
+        let topics = self.topics(session.carrier, "warning");
+        let (label, user) = (session.label(), &grant.user);
+        out.log(
+            topics,
+            format!("{label}: user {user} gets no IPv4: secret and profile have no {missing}"),
+        );
     }
 
     /// Returns the sessions of a user.

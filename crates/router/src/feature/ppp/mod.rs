@@ -13,6 +13,7 @@ mod aaa;
 mod active;
 mod bindings;
 mod carrier;
+mod demand;
 mod dial;
 mod drive;
 mod grant;
@@ -21,6 +22,7 @@ mod monitor;
 mod names;
 mod objects;
 mod open;
+mod prefix;
 mod profile;
 mod radius;
 mod route_text;
@@ -38,19 +40,23 @@ use dataplane::service::Service;
 use frame::InterfaceId;
 use machine::{Instant, Rng};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, RowFilter};
+use ppp::DownReason;
+use service::dhcp6::pools::Pools as PrefixPools;
 use service::pool::Pools;
 use service::radius::{Answer, ErrorCause, SessionRequest};
 
 use self::aaa::Aaa;
 use self::bindings::Bindings;
 use self::carrier::{Carrier, CarrierOutput, LinkEvent, LinkId};
+use self::demand::Demands;
 use self::names::InterfaceNames;
+use self::prefix::LastPrefixes;
 use self::profile::Profiles;
 use self::rules::SharedRules;
 use self::secret::Secrets;
 use self::session::Session;
 use super::hear::{ReceiveOutcome, ReceivedPacket};
-use super::{Effects, Feature, View, concerns, each_item};
+use super::{Effect, Effects, Feature, View, concerns, each_item};
 use crate::clock::DayClock;
 use crate::drive::timers::Timers;
 use crate::intent::{Interface, ItemId, Name};
@@ -66,6 +72,15 @@ const MENUS: [&str; OWN_MENUS.len() + carrier::MENU_COUNT] = carrier::with_menus
 /// Maximum number of queued commands.
 const MAX_COMMANDS: usize = 65_536;
 
+/// Handles of the pools that sessions use.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionPools {
+    /// Pools of IPv4 addresses.
+    pub(crate) addresses: Pools,
+    /// Pools of IPv6 prefixes.
+    pub(crate) prefixes: PrefixPools,
+}
+
 /// All PPP sessions.
 #[derive(Debug)]
 pub(crate) struct Ppp {
@@ -74,12 +89,16 @@ pub(crate) struct Ppp {
     secrets: Secrets,
     aaa: Aaa,
     pools: Pools,
-    sessions: BTreeMap<u64, Session>,
+    prefix_pools: PrefixPools,
+    last_prefixes: LastPrefixes,
+    /// Boxed: a node of the tree has room for eleven values.
+    sessions: BTreeMap<u64, Box<Session>>,
     /// Sessions by carrier and link.
     links: BTreeMap<(usize, LinkId), u64>,
     /// Client items, as interfaces without a session.
     clients: BTreeMap<ItemId, Interface>,
     bindings: Bindings,
+    demands: Demands,
     names: InterfaceNames,
     /// Authenticated sessions by user.
     users: BTreeSet<(Name, u64)>,
@@ -120,6 +139,11 @@ impl Feature for Ppp {
         if concerns(&[aaa::MENU], changes) {
             let settings = view.store.settings(aaa::MENU);
             self.aaa = settings.map_or_else(Aaa::default, |item| Aaa::read(item));
+            let is_on = self.aaa.use_radius && self.aaa.accounting;
+            out.push(Effect::RadiusAccounting(
+                service::radius::Service::Ppp,
+                is_on,
+            ));
         }
         for at in 0..self.carriers.len() {
             self.follow_interfaces(at, view, changes, out);
@@ -258,17 +282,20 @@ impl Feature for Ppp {
 
 impl Ppp {
     /// Returns an instance without sessions. Magic numbers and challenges come from `secrets`.
-    pub(crate) fn new(mut secrets: Rng, pools: Pools, clock: DayClock) -> Self {
+    pub(crate) fn new(mut secrets: Rng, pools: SessionPools, clock: DayClock) -> Self {
         Self {
             carriers: carrier::carriers(&mut secrets),
             profiles: Profiles::default(),
             secrets: Secrets::default(),
             aaa: Aaa::default(),
-            pools,
+            pools: pools.addresses,
+            prefix_pools: pools.prefixes,
+            last_prefixes: LastPrefixes::default(),
             sessions: BTreeMap::new(),
             links: BTreeMap::new(),
             clients: BTreeMap::new(),
             bindings: Bindings::default(),
+            demands: Demands::default(),
             names: InterfaceNames::default(),
             users: BTreeSet::new(),
             addresses: BTreeMap::new(),
@@ -301,6 +328,28 @@ impl Ppp {
         }
     }
 
+    /// Reports the end of all accounted sessions to RADIUS servers, before an orderly end of the router.
+    pub(crate) fn end_accounting(
+        &mut self,
+        now: Instant,
+        traffic: impl Fn(InterfaceId) -> InterfaceTraffic,
+        out: &mut Effects,
+    ) {
+        for session in self.sessions.values_mut() {
+            session.read_traffic(&traffic);
+        }
+        let reason = DownReason::Closed(ppp::CloseReason::Reboot);
+        for (serial, session) in &self.sessions {
+            if let Some(login) = session.login.as_deref() {
+                self.stop_accounting(*serial, session, login, &reason, now, out);
+            }
+        }
+        let sessions = self.sessions.values_mut();
+        for login in sessions.filter_map(|session| session.login.as_deref_mut()) {
+            (login.is_accounted, login.next_interim) = (false, None);
+        }
+    }
+
     /// Reads the traffic of sessions before a packet or the loss of a link may end them.
     fn read_traffic(&mut self, at: usize, events: &[LinkEvent], running: &Running<'_>) {
         for event in events {
@@ -328,6 +377,7 @@ impl Ppp {
                     Some(interface) => _ = self.clients.insert(id, interface),
                     None => _ = self.clients.remove(&id),
                 }
+                self.follow_demand(id, item, out);
                 self.announce_again(id, out);
             });
         }

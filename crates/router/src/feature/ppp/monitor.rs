@@ -15,8 +15,9 @@ impl Ppp {
         let mut carriers = self.carriers.iter();
         let carrier = carriers.find(|of| of.menus().contains(&call.menu.path));
         let rows = call.items.iter().filter_map(|id| {
-            let item = view.store.item(call.menu.path, *id)?;
-            let name = item.name()?;
+            let item = view.store.item(call.menu.path, *id);
+            let dynamic = || view.interfaces.get(&id.0).map(|of| &*of.name);
+            let name = item.and_then(|item| item.name()).or_else(dynamic)?;
             let mut row = Row::default();
             row.set("name", Value::text(name));
             let serial = self.interfaces.get(name);

@@ -1,4 +1,4 @@
-//! Objects of sessions: addresses, routes, list memberships, queue. They belong to the session, and go with it.
+//! Dynamic objects of a session: addresses, routes, list memberships, queue. The end of the session removes them.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::net::IpAddr;
@@ -83,10 +83,8 @@ impl Login {
     /// Returns the rules that packets of the session pass.
     pub(super) fn rule_sets(&self) -> Vec<RuleSet> {
         let mut sets = Vec::new();
-        if self.grant.profile.clamp_mss == Some(true)
-            && let Some(link) = self.link
-        {
-            sets.push(RuleSet::ClampMss(link.mtu));
+        if self.grant.profile.clamp_mss == Some(true) && self.link.is_some() {
+            sets.push(RuleSet::ClampMss(self.mtu()));
         }
         let grant = &self.grant;
         sets.extend(grant.incoming_filter.clone().map(RuleSet::Incoming));
@@ -140,7 +138,7 @@ impl Login {
             disabled: false,
         };
         // Hosts behind the user build addresses from an advertised prefix.
-        let prefix = self.grant.prefix.map(|prefix| Address6 {
+        let prefix = self.leases.prefix.as_ref().map(|(prefix, _)| Address6 {
             addr: Ipv6Addr::from(
                 u128::from(prefix.network()) | u128::from(u64::from_be_bytes(ipv6.local)),
             ),
@@ -174,18 +172,30 @@ impl Login {
     }
 }
 
+/// Makes the IPv6 default route of a client (RouterOS: with `add-default-route`, as for IPv4).
+pub(super) fn make_default_route6(serial: u64, dial: &Dial, out: &mut Effects) {
+    if let Some(distance) = dial.default_route {
+        let net = Net::new(Ipv6Addr::UNSPECIFIED, 0);
+        let route = Made::Route6(route_text::over::<V6>(net, None, &dial.name, distance));
+        out.push(vpn_route(owner6(serial), route));
+    }
+}
+
+/// Returns the effect that makes a route with the flag of VPN interfaces.
+fn vpn_route(owner: Owner, made: Made) -> Effect {
+    Effect::Object(Box::new(NewObject {
+        owner,
+        made,
+        cells: vec![("vpn", Value::Bool(true))],
+        removable: false,
+    }))
+}
+
 /// Makes the default route of a client, and announces the DNS servers of the other end.
 pub(super) fn learn(serial: u64, dial: &Dial, ipv4: &Ipv4Link, out: &mut Effects) {
     let owner = owner4(serial);
     if let Some(distance) = dial.default_route {
-        let net = Net::new(Ipv4Addr::UNSPECIFIED, 0);
-        let route = route_text::over::<V4>(net, None, &dial.name, distance);
-        out.push(Effect::Object(Box::new(NewObject {
-            owner,
-            made: Made::Route4(route),
-            cells: vec![("vpn", Value::Bool(true))],
-            removable: false,
-        })));
+        add_default_route(owner, &dial.name, distance, out);
     }
     if dial.dns != PeerDns::No {
         let servers = Servers {
@@ -197,6 +207,13 @@ pub(super) fn learn(serial: u64, dial: &Dial, ipv4: &Ipv4Link, out: &mut Effects
         };
         out.push(Effect::Learn(owner, Some(servers)));
     }
+}
+
+/// Adds a default route over the interface of a client.
+pub(super) fn add_default_route(owner: Owner, interface: &Name, distance: u8, out: &mut Effects) {
+    let net = Net::new(Ipv4Addr::UNSPECIFIED, 0);
+    let route = route_text::over::<V4>(net, None, interface, distance);
+    out.push(vpn_route(owner, Made::Route4(route)));
 }
 
 /// Returns the link-local address of an interface identifier.

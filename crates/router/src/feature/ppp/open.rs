@@ -35,7 +35,7 @@ impl Ppp {
         let Some(login) = self.login_mut(serial) else {
             return false;
         };
-        login.link = Some(link);
+        login.set_link(link);
         let message = format!("{}: authenticated", login.interface.name);
         out.log(self.topics_of(serial, "info"), message);
         true
@@ -78,7 +78,18 @@ impl Ppp {
             return;
         };
         login.ipv6 = Some(ipv6);
+        self.allocate_prefix(serial, out);
+        let Some(session) = self.sessions.get(&serial) else {
+            return;
+        };
+        let Some(login) = session.login.as_deref() else {
+            return;
+        };
         login.make_ipv6(serial, &ipv6, out);
+        match &session.setup.end {
+            LinkEnd::Client(dial) => objects::make_default_route6(serial, dial, out),
+            LinkEnd::Server { .. } => login.delegate_prefixes(serial, out),
+        }
         let awaits_ipv4 = login.grant.awaits_ipv4();
         if !awaits_ipv4 {
             self.come_up(serial, now, out);
@@ -87,10 +98,13 @@ impl Ppp {
 
     /// Removes the objects of IPv6.
     pub(super) fn ipv6_down(&mut self, serial: u64, out: &mut Effects) {
-        if let Some(login) = self.login_mut(serial)
+        let session = self.sessions.get_mut(&serial);
+        if let Some(login) = session.and_then(|session| session.login.as_deref_mut())
             && login.ipv6.take().is_some()
         {
             out.push(Effect::Gone(owner6(serial)));
+            let (pools, last) = (&self.prefix_pools, &mut self.last_prefixes);
+            login.release_prefix(serial, pools, last, out);
         }
     }
 
@@ -121,6 +135,10 @@ impl Ppp {
             return;
         }
         login.open(now);
+        let origin = login.interface.origin;
+        if let Origin::Client(item) = origin {
+            self.remove_placeholders(item, out);
+        }
         self.carriers[carrier].opened(link);
         self.announce(serial, out);
         let Some(session) = self.sessions.get(&serial) else {
@@ -197,7 +215,7 @@ impl Ppp {
         else {
             return;
         };
-        let mtu = login.link.map_or(1480, |link| link.mtu).into();
+        let (mtu, kind) = (login.mtu().into(), login.framed(kind));
         let item = match login.interface.origin {
             Origin::Client(item) => self.clients.get(&item).map(|own| (item, own)),
             Origin::Binding(item) => self.bindings.interface(item).map(|own| (item, own)),
@@ -290,6 +308,10 @@ impl Ppp {
         out: &mut Effects,
     ) {
         let service = self.carriers[session.carrier].service();
+        if login.opened.is_some() {
+            let (pools, last) = (&self.prefix_pools, &mut self.last_prefixes);
+            login.release_prefix(serial, pools, last, out);
+        }
         let user = &login.grant.user;
         if login.opened.is_some() {
             for owner in objects::owners(serial) {
@@ -338,6 +360,9 @@ impl Ppp {
         };
         if let Some(idle) = idle.filter(|_| login.opened.is_some()) {
             out.push(Effect::Item(item, ItemState::Interface(Some(idle))));
+            if matches!(login.interface.origin, Origin::Client(_)) {
+                self.add_placeholders(item, out);
+            }
         }
     }
 
@@ -362,7 +387,7 @@ impl Ppp {
         self.sessions.get_mut(&serial)?.login.as_deref_mut()
     }
 
-    fn topics_of(&self, serial: u64, severity: &str) -> String {
+    pub(super) fn topics_of(&self, serial: u64, severity: &str) -> String {
         let at = self
             .sessions
             .get(&serial)

@@ -14,7 +14,7 @@ use crate::read;
 /// Menu of profiles.
 pub(super) const MENU: &str = "/ppp/profile";
 
-/// An address, or the pool from which to allocate it.
+/// Source of a session's address: a fixed address, or an address pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AddressSource {
     /// A fixed address.
@@ -48,7 +48,10 @@ pub(super) struct Profile {
     pub(super) local: Option<AddressSource>,
     pub(super) remote: Option<AddressSource>,
     pub(super) prefix_pool: Option<Name>,
+    pub(super) prefix_reuse: Option<bool>,
     pub(super) delegation_pool: Option<Name>,
+    /// Valid lifetime of delegated prefixes.
+    pub(super) delegation_lifetime: Option<Duration>,
     pub(super) address_list: Option<Name>,
     pub(super) interface_list: Option<Name>,
     pub(super) incoming_filter: Option<Name>,
@@ -124,7 +127,9 @@ impl Profile {
             local: source(item.get("local-address")),
             remote: source(item.get("remote-address")),
             prefix_pool: word("remote-ipv6-prefix-pool"),
+            prefix_reuse: yes("remote-ipv6-prefix-reuse"),
             delegation_pool: word("dhcpv6-pd-pool"),
+            delegation_lifetime: timeout(item, "dhcpv6-lease-time"),
             address_list: word("address-list"),
             interface_list: word("interface-list"),
             incoming_filter: word("incoming-filter"),
@@ -160,7 +165,9 @@ impl Profile {
             local: prefer(self.local, &default.local),
             remote: prefer(self.remote, &default.remote),
             prefix_pool: prefer(self.prefix_pool, &default.prefix_pool),
+            prefix_reuse: prefer(self.prefix_reuse, &default.prefix_reuse),
             delegation_pool: prefer(self.delegation_pool, &default.delegation_pool),
+            delegation_lifetime: prefer(self.delegation_lifetime, &default.delegation_lifetime),
             address_list: prefer(self.address_list, &default.address_list),
             interface_list: prefer(self.interface_list, &default.interface_list),
             incoming_filter: prefer(self.incoming_filter, &default.incoming_filter),

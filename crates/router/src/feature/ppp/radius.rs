@@ -7,8 +7,8 @@ use machine::{Duration, Instant};
 use ppp::{Claim, CloseReason, DownReason, Event, Method, Proof, Response};
 use service::radius::{
     Accept, Accounting, Answer, Authentic, Authorization, ErrorCause, Outcome, Port, PortType,
-    Question, Request, RequestKind, Service, SessionFacts, SessionRequest, Status, TerminateCause,
-    Through, Traffic,
+    Question, Request, RequestKind, Service, SessionFacts, SessionRequest, Status, SubscriberLine,
+    TerminateCause, Through, Traffic,
 };
 
 use super::Ppp;
@@ -277,6 +277,10 @@ impl Ppp {
                 kind,
                 number: Some(setup.number),
                 id: circuit.unwrap_or(&setup.port).to_owned(),
+            },
+            subscriber_line: SubscriberLine {
+                circuit_id: setup.circuit_id.as_deref().map(str::to_owned),
+                remote_id: setup.remote_id.as_deref().map(str::to_owned),
             },
             session: self.accounting_id(session.carrier, serial),
             classes: Vec::new(),

@@ -17,7 +17,7 @@ const MANGLE: &str = "/ip/firewall/mangle";
 /// Bytes of IPv4 and TCP headers without options.
 const HEADERS: u16 = 40;
 
-/// What the rules do to packets of a session.
+/// Dynamic firewall rules of sessions, by their action.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RuleSet {
     /// Jump to this chain with packets from the user.

@@ -1,6 +1,7 @@
-//! One PPP session: its machine, its settings, its traffic, and when it has to be looked at next.
+//! State of one PPP session: state machine, settings, traffic counters and the time of the next timer.
 
 use dataplane::counters::{InterfaceTraffic, Traffic};
+use dataplane::encap::multilink::Sequence;
 use frame::InterfaceId;
 use machine::{Duration, Instant, Machine};
 use ppp::{CloseReason, Ipv4Link, Ipv6Link, Link};
@@ -10,7 +11,11 @@ use super::grant::{Grant, Leases};
 use super::radius::PendingUser;
 use super::rules::RuleSet;
 use crate::intent::{ItemId, Name};
+use crate::kind::AnyKind;
+use crate::kind::multilink::Multilink;
 
+/// MTU in bytes before LCP is open.
+const DEFAULT_MTU: u16 = 1480;
 /// Interval at which the traffic of a session with a byte limit is compared with the limit.
 const LIMIT_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -26,7 +31,7 @@ pub(super) struct Session {
     pub(super) machine: ppp::Session,
     /// State since authentication; `None` before.
     pub(super) login: Option<Box<Login>>,
-    /// The user whom a RADIUS server is asked about.
+    /// User whose authentication by RADIUS is pending.
     pub(super) pending: Option<PendingUser>,
     /// This end is closing the session: its timeouts no longer matter.
     pub(super) is_closing: bool,
@@ -40,6 +45,8 @@ pub(super) struct Login {
     pub(super) interface: SessionInterface,
     /// Packet sizes, once LCP is open.
     pub(super) link: Option<Link>,
+    /// Sequence number of fragments, on a link with multilink framing.
+    pub(super) sequence: Option<Sequence>,
     pub(super) ipv4: Option<Ipv4Link>,
     pub(super) ipv6: Option<Ipv6Link>,
     /// When the first network protocol opened.
@@ -97,7 +104,7 @@ impl Session {
         matches!(self.setup.end, LinkEnd::Server { .. })
     }
 
-    /// Returns the name of the session in log lines: of its interface, or the number of its link.
+    /// Returns the name of the session in log lines: the interface name, or the link number before authentication.
     pub(super) fn label(&self) -> String {
         match (&self.login, &self.setup.end) {
             (Some(login), _) => login.interface.name.to_string(),
@@ -152,6 +159,7 @@ impl Login {
             leases,
             interface,
             link: None,
+            sequence: None,
             ipv4: None,
             ipv6: None,
             opened: None,
@@ -174,6 +182,34 @@ impl Login {
             self.moved = (self.packets(), now);
             self.set_check(now);
         }
+    }
+
+    /// Sets packet sizes and framing when LCP opens.
+    pub(super) fn set_link(&mut self, link: Link) {
+        self.sequence = link.multilink.transmit_mrru.map(|_| Sequence::default());
+        self.link = Some(link);
+    }
+
+    /// Returns the MTU of its interface in bytes: with multilink framing at least the MRRU of the other end.
+    pub(super) fn mtu(&self) -> u16 {
+        let Some(link) = self.link else {
+            return DEFAULT_MTU;
+        };
+        link.multilink.transmit_mrru.unwrap_or(0).max(link.mtu)
+    }
+
+    /// Returns the kind of its interface, whose session has this kind: with multilink framing if both ends use it.
+    pub(super) fn framed(&self, session: AnyKind) -> AnyKind {
+        let framing = self.link.and_then(|link| {
+            Some(Multilink {
+                session: session.clone(),
+                mtu: link.mtu,
+                transmit_mrru: link.multilink.transmit_mrru?,
+                receive_mrru: link.multilink.receive_mrru?,
+                sequence: self.sequence.clone()?,
+            })
+        });
+        framing.map_or(session, AnyKind::from)
     }
 
     /// Returns the traffic when it was last read.

@@ -23,6 +23,8 @@ struct ServerCounters {
     cancelled: u64,
     late: u64,
     bad: u64,
+    /// Answers without the demanded Message-Authenticator.
+    unsigned: u64,
     last_rtt: Option<Duration>,
 }
 
@@ -44,6 +46,7 @@ impl Counters {
                     Count::Cancelled => &mut of.cancelled,
                     Count::Late => &mut of.late,
                     Count::Bad => &mut of.bad,
+                    Count::Unsigned => &mut of.unsigned,
                 } += 1;
             }
             _ => {}
@@ -52,6 +55,11 @@ impl Counters {
 
     fn of(&mut self, server: u64) -> &mut ServerCounters {
         self.0.entry(server).or_default()
+    }
+
+    /// Returns the number of answers of a server without the demanded Message-Authenticator.
+    pub(super) fn unsigned(&self, server: u64) -> u64 {
+        self.0.get(&server).map_or(0, |of| of.unsigned)
     }
 
     /// Drops the counters of servers that are gone.
@@ -77,7 +85,7 @@ impl Counters {
             ("rejects", of.rejects),
             ("resends", of.resends),
             ("timeouts", of.timeouts),
-            ("bad-replies", of.bad),
+            ("bad-replies", of.bad + of.unsigned),
             ("late-replies", of.late),
         ] {
             row.set(name, crate::live::number(count));

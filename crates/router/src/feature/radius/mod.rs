@@ -5,22 +5,28 @@
 //! feature ─▶ Effect::QueryRadius ─▶ Dispatch ─▶ Effect::Datagram ─▶ server
 //! feature ◀─ radius_answered ◀─ Effect::RadiusAnswer ◀─ Dispatch ◀─ hear ◀─┘
 //! ```
-//! Requests of servers (`/radius/incoming`) are in `incoming.rs`.
+//! Requests of servers (`/radius/incoming`) are in `incoming.rs`, reports of ended sessions in `reports.rs`,
+//! Accounting-On and -Off in `marks.rs`.
 
 mod counters;
 mod dispatch;
 mod incoming;
+mod marks;
+mod reports;
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::DropReason;
 use frame::InterfaceId;
 use machine::{Duration, Instant, Rng};
-use menu::{Call, Changes, Id, Item, Reason, Reply, Store, Value};
-use service::radius::{Action, ErrorCause, Server, Service};
+use menu::{Call, Changes, Id, Item, Menu, Reason, Reply, Row, Store, Value};
+use service::radius::{
+    Action, ErrorCause, LineId, Server, Service, TLS_PORT, TLS_SECRET, TlsServer,
+};
 
+pub use self::dispatch::SecureOrder;
 pub(crate) use self::dispatch::{RadiusAnswer, RadiusQuery};
 pub(crate) use self::incoming::IncomingRequest;
 
@@ -29,6 +35,7 @@ use self::incoming::{IncomingRequests, RequestContext};
 use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View};
 use crate::clock::DayClock;
+use crate::records::{Kind, Recalled};
 use crate::running::Running;
 
 pub(super) const RADIUS: &str = "/radius";
@@ -50,6 +57,8 @@ pub(crate) struct Radius {
     clock: DayClock,
     dispatch: Dispatch,
     incoming: IncomingRequests,
+    /// State of the connection to each server over TLS, by item id.
+    states: BTreeMap<u64, String>,
 }
 
 /// Server as configured.
@@ -119,26 +128,43 @@ fn server(item: &Item) -> Option<ConfiguredServer> {
             .any(|word| word.as_str() == Some(service.name()))
     };
     let services: Vec<_> = Service::ALL.into_iter().filter(serves).collect();
-    if item.is("disabled") || services.is_empty() || item.text("protocol") != "udp" {
+    if item.is("disabled") || services.is_empty() {
         return None;
     }
-    let port = |name| u16::try_from(item.number(name)?).ok();
-    let timeout = item.get("timeout").and_then(Value::as_nanos)?;
+    let is_tls = item.text("protocol") == "radsec";
+    // Servers over TLS have one port, which replaces the defaults of UDP.
+    let port = |name, default| match u16::try_from(item.number(name)?).ok()? {
+        port if is_tls && port == default => Some(TLS_PORT),
+        port => Some(port),
+    };
+    let timeout = if is_tls { "radsec-timeout" } else { "timeout" };
+    let timeout = item.get(timeout).and_then(Value::as_nanos)?;
+    let certificate = Some(item.text("certificate")).filter(|name| !matches!(*name, "" | "none"));
+    let tls = is_tls.then(|| TlsServer {
+        id: item.id.0,
+        host: item.text("address").to_owned(),
+        certificate: certificate.map(str::to_owned),
+    });
     let server = Server {
         id: item.id.0,
         services,
         called: item.text("called-id").to_owned(),
         domain: item.text("domain").to_owned(),
         address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        authentication: port("authentication-port")?,
-        accounting: port("accounting-port")?,
-        secret: menu::bytes::to_bytes(item.text("secret")),
+        authentication: port("authentication-port", 1812)?,
+        accounting: port("accounting-port", 1813)?,
+        secret: match is_tls {
+            true => TLS_SECRET.to_vec(),
+            false => menu::bytes::to_bytes(item.text("secret")),
+        },
         timeout: Duration::from_nanos(u64::try_from(timeout).ok()?),
         is_backup: item.is("accounting-backup"),
         source: item.get("src-address").and_then(Value::as_address),
         nas_address: None,
         realm: item.text("realm").to_owned(),
-        needs_message_authenticator: item.text("require-message-auth") != "no",
+        // TLS authenticates all answers.
+        needs_message_authenticator: !is_tls && item.text("require-message-auth") != "no",
+        tls: tls.map(Arc::new),
     };
     let host = item.text("address").into();
     Some(ConfiguredServer { host, server })
@@ -155,6 +181,7 @@ impl Radius {
             clock,
             dispatch: Dispatch::new(rng),
             incoming: IncomingRequests::default(),
+            states: BTreeMap::new(),
         }
     }
 
@@ -234,6 +261,11 @@ impl Radius {
         query.request.router.clone_from(&self.identity);
         let timestamp = u32::try_from(self.clock.unix_seconds());
         query.request.timestamp = timestamp.ok().filter(|seconds| *seconds > 0);
+        if query.request.is_accounting() {
+            // Servers learn of the start of accounting before the first session.
+            let clock = self.clock.unix_seconds();
+            self.dispatch.send_marks(&self.identity, clock, now, out);
+        }
         self.dispatch.query(query, now, out);
     }
 
@@ -248,6 +280,27 @@ impl Radius {
         self.dispatch.cancel(feature, number, now, out);
     }
 
+    /// Records whether sessions of a service are accounted.
+    pub(crate) fn set_accounting(&mut self, service: Service, is_on: bool) {
+        self.dispatch.set_accounting(service, is_on);
+    }
+
+    /// Sends Accounting-Off to all servers, at an orderly end of the router.
+    pub(crate) fn say_farewell(&mut self, now: Instant, out: &mut Effects) {
+        let clock = self.clock.unix_seconds();
+        self.dispatch.say_farewell(&self.identity, clock, now, out);
+    }
+
+    /// True if a server has yet to acknowledge Accounting-Off, or the end of a session.
+    pub(crate) fn is_parting(&self) -> bool {
+        self.dispatch.is_parting()
+    }
+
+    /// Stores the reports of ended sessions that no server has acknowledged.
+    pub(crate) fn write_reports(&mut self, out: &mut Effects) {
+        self.dispatch.write_reports(out);
+    }
+
     /// Responds to a request of a server that features have carried out; `result` is `None` if no feature has such a
     /// session.
     pub(crate) fn respond(
@@ -260,18 +313,60 @@ impl Radius {
         self.incoming.respond(incoming, result, out);
     }
 
-    /// Counts an action of a login's request.
-    pub(crate) fn count<K>(&mut self, action: &Action<K>) {
+    /// Returns the orders to the owner of connections over TLS; each is returned once.
+    pub(crate) fn take_orders(&mut self) -> Vec<SecureOrder> {
+        self.dispatch.take_orders()
+    }
+
+    /// Handles a packet from a connection over TLS.
+    pub(crate) fn receive_secure(
+        &mut self,
+        line: LineId,
+        from: SocketAddr,
+        bytes: &[u8],
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        self.dispatch.receive_secure(line, from, bytes, now, out);
+    }
+
+    /// Records the state of a connection over TLS; logs a failure.
+    pub(crate) fn set_state(
+        &mut self,
+        server: u64,
+        text: String,
+        is_failure: bool,
+        out: &mut Effects,
+    ) {
+        let configured = { self.configured.iter() }.find(|of| of.server.id == server);
+        let Some(configured) = configured else {
+            return;
+        };
+        if is_failure {
+            let message = format!("RadSec server {}: {text}", configured.host);
+            out.log("radius,error", message);
+        }
+        self.states.insert(server, text);
+    }
+
+    /// Counts an action of a login's request, and keeps an unanswered report.
+    pub(crate) fn count<K>(&mut self, action: &Action<K>, now: Instant, out: &mut Effects) {
         self.dispatch.counters.count(action);
+        if let Action::Unanswered(_, report) = action {
+            self.dispatch.keep(report.clone(), now, out);
+        }
     }
 }
 
 impl Feature for Radius {
     fn menus(&self) -> &'static [&'static str] {
-        &[RADIUS, INCOMING, IDENTITY]
+        &[RADIUS, INCOMING, IDENTITY, AAA]
     }
 
     fn follow(&mut self, view: &View<'_>, _: Option<&Changes>, out: &mut Effects) {
+        let aaa = view.store.settings(AAA);
+        let is_on = aaa.is_some_and(|item| item.is("use-radius") && item.is("accounting"));
+        self.set_accounting(Service::Login, is_on);
         let identity = view.store.settings(IDENTITY);
         identity
             .map_or("", |item| item.text("name"))
@@ -280,7 +375,15 @@ impl Feature for Radius {
         self.incoming.read(settings.map(|item| &**item));
         let items = view.store.items(RADIUS);
         self.configured = items.filter_map(|item| server(item)).collect();
+        let ids: Vec<u64> = self.configured.iter().map(|of| of.server.id).collect();
+        self.dispatch.set_configured(&ids, view.now);
         self.resolve_names(out);
+        let configured = &self.configured;
+        let is_tls = |id: &u64| {
+            let mut secure = configured.iter().filter(|of| of.server.tls.is_some());
+            secure.any(|of| of.server.id == *id)
+        };
+        self.states.retain(|id, _| is_tls(id));
         let counters = &mut self.dispatch.counters;
         counters.retain(|id| view.store.item(RADIUS, Id(id)).is_some());
         self.set_servers(view.now, out);
@@ -300,6 +403,12 @@ impl Feature for Radius {
 
     fn tick(&mut self, now: Instant, out: &mut Effects) {
         self.dispatch.tick(now, out);
+        let clock = self.clock.unix_seconds();
+        self.dispatch.send_marks(&self.identity, clock, now, out);
+    }
+
+    fn recall(&mut self, recalled: &Recalled<'_>, now: Instant) -> bool {
+        recalled.key.kind == Kind::AccountingReport && self.dispatch.recall(recalled, now)
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -342,6 +451,12 @@ impl Feature for Radius {
 
     fn lay_out(&mut self, _: &BTreeSet<InterfaceId>, running: &Running<'_>, out: &mut Effects) {
         self.set_sources(|server| running.source(server), running.now, out);
+    }
+
+    fn annotate(&self, menu: &'static Menu, id: Id, row: &mut Row) {
+        if let Some(state) = self.states.get(&id.0).filter(|_| menu.path == RADIUS) {
+            row.set("status", Value::text(state.as_str()));
+        }
     }
 
     fn act(&mut self, _: &View<'_>, call: &Call<'_>) -> Option<Result<Reply, Reason>> {

@@ -274,6 +274,35 @@ fn a_user_with_a_wrong_password_or_of_another_service_is_refused() {
 }
 
 #[test]
+fn a_user_without_addresses_is_let_in_and_the_log_says_what_is_missing() {
+    let mut world =
+        World::new("/ppp/secret/add name=anna password=geheim remote-address=10.9.0.9\n");
+    world.dial_one(1, "anna", "geheim");
+    assert!(world.customers[&1].ipv4.is_none() && world.customers[&1].ipv6.is_some());
+    let log = world.log();
+    let missing = "user anna gets no IPv4: secret and profile have no local-address";
+    assert!(log.contains(missing), "{log}");
+}
+
+#[test]
+fn a_malformed_rate_limit_is_refused_with_what_would_be_right() {
+    let mut world = World::new("");
+    for menu in [
+        "/ppp/profile/add name=home",
+        "/ip/dhcp-server/lease/add address=10.0.0.9",
+    ] {
+        let refused = world
+            .rig
+            .refusal(&format!("{menu} rate-limit=\"5M/10M fast\""));
+        let expected = "\"fast\" in rate limit: expected a rate such as 512k or 10M";
+        assert!(refused.contains(expected), "{refused}");
+    }
+    world
+        .rig
+        .run("/ppp/profile/add name=home rate-limit=\"5M/10M 6M/12M\"");
+}
+
+#[test]
 fn sessions_of_one_user_have_suffixes_unless_only_one_is_allowed() {
     let mut world = World::new(USERS);
     world

@@ -149,3 +149,33 @@ fn a_silent_server_ends_the_session_with_that_reason() {
     let message = "user rita authentication failed - radius timeout";
     assert!(world.log().contains(message), "{}", world.log());
 }
+
+#[test]
+fn the_end_of_a_session_is_reported_when_a_server_answers_again() {
+    let (mut world, requests) = world();
+    world.dial_by_pap(1, "rita", "margarita");
+    assert_eq!(world.count("/ppp/active", "name=rita"), 1);
+    let answering = world.server.take();
+    world.rig.run("/ppp/active/remove [find]");
+    world.pass_time(60);
+    let log = |world: &mut World| world.rig.run("/log/print without-paging");
+    let message = "no server answers: reports of ended sessions wait";
+    assert!(log(&mut world).contains(message), "{}", log(&mut world));
+    world.server = answering;
+    (0..200).for_each(|_| world.pass_time(1));
+    let of_stops = |kind| {
+        let requests = requests.lock().expect("no test panics with it");
+        let packets = { requests.iter() }.filter_map(|bytes| Packet::new_checked(bytes).ok());
+        let stops = packets.filter(|packet| packet.number(kind::STATUS) == Some(2));
+        stops
+            .filter_map(|packet| packet.number(kind))
+            .collect::<Vec<_>>()
+    };
+    // The delay counts from the end of the session (RFC 2866, 5.2).
+    let [delay] = of_stops(kind::DELAY)[..] else {
+        panic!("{:?}", of_stops(kind::DELAY));
+    };
+    assert!(delay >= 60, "{delay}");
+    let message = "all reports of ended sessions were answered";
+    assert!(log(&mut world).contains(message), "{}", log(&mut world));
+}

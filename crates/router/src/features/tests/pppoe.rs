@@ -1,5 +1,7 @@
 //! PPPoE between two routers on one link, in virtual time.
 
+use wire::pppoe::{Builder, Packet, code};
+
 use super::rig::{MAC, Rig};
 use super::tunnels::Nothing;
 
@@ -18,6 +20,8 @@ struct Pair {
     client: Rig,
     server: Rig,
     second: u64,
+    /// An access node adds the subscriber's line to requests.
+    adds_line: bool,
 }
 
 impl Pair {
@@ -26,6 +30,7 @@ impl Pair {
             client: Rig::with_mac(Nothing, CLIENT_MAC, 2),
             server: Rig::new(Nothing),
             second: 1,
+            adds_line: false,
         };
         for command in server {
             pair.server.run(command);
@@ -48,6 +53,9 @@ impl Pair {
         for _ in 0..1000 {
             if up.is_empty() && down.is_empty() {
                 return;
+            }
+            if self.adds_line {
+                up = up.into_iter().map(with_line).collect();
             }
             let answers = self.server.pass_all(core::mem::take(&mut up));
             up = self.client.pass_all(core::mem::take(&mut down));
@@ -97,6 +105,21 @@ impl Pair {
         let [client, server] = logs;
         assert_eq!(sessions, expected, "client:\n{client}\nserver:\n{server}");
     }
+}
+
+/// Adds the tag with the subscriber's line to a request (TR-101).
+fn with_line(frame: Vec<u8>) -> Vec<u8> {
+    let is_request = frame.get(12..14) == Some(&[0x88, 0x63]) && frame.get(15) == Some(&code::PADR);
+    if !is_request {
+        return frame;
+    }
+    let packet = Packet::new_checked(&frame[14..]).expect("the client sends packets");
+    let tags = packet.tags().map(|tag| tag.expect("well formed"));
+    let copy = tags.fold(Builder::new(code::PADR, 0), |built, tag| {
+        built.tag(tag.kind, tag.value)
+    });
+    let request = copy.line(Some(b"olt1 eth 1/2/3"), Some(b"anna's flat"));
+    [&frame[..14], &request.finish()].concat()
 }
 
 fn count(rig: &mut Rig, command: &str) -> String {
@@ -280,6 +303,190 @@ fn a_server_on_a_list_serves_the_interfaces_of_the_list() {
 }
 
 #[test]
+fn clients_of_a_vlan_range_need_no_vlan_interface_at_the_server() {
+    let ranges = "/interface/pppoe-server/server/set [find] pppoe-over-vlan-range=10-20,30 accept-untagged=no";
+    let on_vlan = |vlan: &str| {
+        let vlan = format!("/interface/vlan/add name=tagged interface=ether1 vlan-id={vlan}");
+        [vlan, CLIENT.replace("interface=ether1", "interface=tagged")].join(";")
+    };
+    for vlan in ["10", "17", "30"] {
+        let mut pair = Pair::new(&[SERVER, ranges], &[&on_vlan(vlan)]);
+        pair.connect();
+        let interfaces = format!("/interface/vlan/print count-only where name=\"<ether1.{vlan}>\"");
+        assert_eq!(count(&mut pair.server, &interfaces), "1");
+        pair.pass_time(200);
+        pair.has_sessions("1");
+        pair.server.run("/ppp/active/remove [find]");
+        pair.pass_time(1);
+        pair.connect();
+        pair.client.run("/interface/pppoe-client/disable wan");
+        pair.settle();
+        pair.pass_time(130);
+        assert_eq!(count(&mut pair.server, &interfaces), "0", "nobody uses it");
+    }
+    for client in [&on_vlan("21"), CLIENT] {
+        let mut pair = Pair::new(&[SERVER, ranges], &[client]);
+        pair.pass_time(10);
+        assert_eq!(pair.status(), "dialing");
+        assert_eq!(
+            count(&mut pair.server, "/interface/vlan/print count-only"),
+            "0"
+        );
+    }
+}
+
+#[test]
+fn sessions_end_with_the_vlan_range_of_their_server() {
+    let set = "/interface/pppoe-server/server/set [find] pppoe-over-vlan-range";
+    let vlan = "/interface/vlan/add name=tagged interface=ether1 vlan-id=12";
+    let client = CLIENT.replace("interface=ether1", "interface=tagged");
+    let mut pair = Pair::new(&[SERVER, &format!("{set}=10-20")], &[vlan, &client]);
+    pair.connect();
+    pair.server.run(&format!("{set}=13-20"));
+    pair.settle();
+    pair.pass_time(1);
+    pair.has_sessions("0");
+}
+
+#[test]
+fn a_client_on_demand_waits_for_a_packet_and_hangs_up_when_idle() {
+    let profile = "/ppp/profile/add name=idle idle-timeout=5s";
+    let client = format!("{CLIENT} dial-on-demand=yes profile=idle");
+    let mut pair = Pair::new(&[SERVER], &[profile, &client]);
+    let placeholder = "/ip/address/print count-only where interface=wan address~\"^10.112.112\"";
+    let route = "/ip/route/print count-only where gateway=wan active dst-address=0.0.0.0/0";
+    let running = "/interface/pppoe-client/print count-only where running";
+    for _ in 0..2 {
+        pair.pass_time(10);
+        assert_eq!(pair.status(), "waiting for packets...");
+        pair.has_sessions("0");
+        assert_eq!(count(&mut pair.client, placeholder), "1");
+        assert_eq!(count(&mut pair.client, route), "1");
+        assert_eq!(count(&mut pair.client, running), "0");
+
+        // The router itself sends a packet into the world.
+        pair.client
+            .run("/tool/netwatch/add host=10.64.0.1 interval=1s type=icmp");
+        pair.settle();
+        pair.connect();
+        pair.has_sessions("1");
+        assert_eq!(count(&mut pair.client, placeholder), "0");
+        assert_eq!(count(&mut pair.client, route), "1");
+        pair.pass_time(20);
+        pair.has_sessions("1");
+
+        pair.client.run("/tool/netwatch/remove [find]");
+        pair.pass_time(10);
+    }
+    // The same settings without demand dial at once.
+    pair.client
+        .run("/interface/pppoe-client/set wan dial-on-demand=no profile=default");
+    pair.connect();
+    pair.client
+        .run("/interface/pppoe-client/set wan dial-on-demand=yes");
+    pair.settle();
+    pair.pass_time(10);
+    assert_eq!(pair.status(), "waiting for packets...");
+    pair.client.run("/interface/pppoe-client/disable wan");
+    assert_eq!(count(&mut pair.client, placeholder), "0");
+}
+
+#[test]
+fn the_line_of_a_subscriber_is_shown() {
+    let mut pair = Pair::new(&[SERVER], &[]);
+    pair.adds_line = true;
+    pair.client.run(CLIENT);
+    pair.settle();
+    pair.connect();
+    let active = "/ppp/active/get [find name=anna]";
+    let cells = ["agent-circuit-id", "agent-remote-id"];
+    let cells = cells.map(|cell| count(&mut pair.server, &format!(":put [{active} {cell}]")));
+    assert_eq!(cells, ["olt1 eth 1/2/3", "anna's flat"]);
+}
+
+#[test]
+fn a_binding_is_the_interface_of_its_user() {
+    let binding = "/interface/pppoe-server/add name=in-anna user=anna";
+    let mut pair = Pair::new(&[SERVER, binding], &[CLIENT]);
+    pair.connect();
+    let running = "/interface/pppoe-server/print count-only where name=in-anna running";
+    assert_eq!(count(&mut pair.server, running), "1");
+    let dynamic = "/interface/pppoe-server/print count-only where dynamic";
+    assert_eq!(count(&mut pair.server, dynamic), "0");
+    pair.client.run("/interface/pppoe-client/disable wan");
+    pair.settle();
+    pair.pass_time(1);
+    assert_eq!(count(&mut pair.server, running), "0");
+    assert_eq!(
+        count(&mut pair.server, "/interface/pppoe-server/print count-only"),
+        "1",
+        "the binding stays"
+    );
+}
+
+#[test]
+fn the_dynamic_interface_of_a_session_is_shown_and_reset_as_a_configured_one() {
+    let mut pair = Pair::new(&[SERVER], &[CLIENT]);
+    pair.connect();
+    let menu = "/interface/pppoe-server";
+    let monitor = format!("{menu}/monitor <pppoe-anna> once");
+    let page = pair.server.run(&monitor);
+    for line in ["name: <pppoe-anna>", "status: connected", "mtu: 1492"] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    let row = "where name=<pppoe-anna>";
+    let shown = pair
+        .server
+        .run(&format!("{menu}/print detail without-paging {row}"));
+    for part in ["name=\"<pppoe-anna>\"", "user=\"anna\"", "mtu=1492"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let stats = pair
+        .server
+        .run(&format!("{menu}/print stats without-paging {row}"));
+    assert!(stats.contains("<pppoe-anna>"), "{stats}");
+}
+
+#[test]
+fn forged_and_malformed_packets_are_counted_and_end_no_session() {
+    let mut pair = Pair::new(&[SERVER], &[CLIENT]);
+    pair.connect();
+    let active = "/ppp/active/print count-only";
+    let number = pair.server.run("/log/print");
+    let number = number.len() as u16;
+    let stranger = [2, 0, 0, 0, 0, 0x66];
+    let mut frame = |kind: u16, payload: &[u8]| {
+        let frame = [&MAC[..], &stranger, &kind.to_be_bytes(), payload].concat();
+        pair.server.pass(frame)
+    };
+    // Sessions of this sender do not exist, whatever their numbers.
+    for session in [0, 1, number, 0xfffe, 0xffff] {
+        let padt = Builder::new(code::PADT, session).finish();
+        assert!(frame(0x8863, &padt).is_empty());
+    }
+    // A tag that exceeds the packet, one that exceeds the frame, and one that is too long to be repeated.
+    let padi = |tags: &[u8]| {
+        let header = Packet::header(code::PADI, 0, tags.len() as u16);
+        [&header[..], tags].concat()
+    };
+    assert!(frame(0x8863, &padi(&[1, 1, 0, 9, b'x'])).is_empty());
+    assert!(frame(0x8863, &[0x11, code::PADI, 0, 0, 0xff, 0xff]).is_empty());
+    let long = [&[1, 3, 1, 0x90][..], &[0; 0x190]].concat();
+    assert!(frame(0x8863, &padi(&long)).is_empty());
+    // An LCP Terminate-Request in no session gets a PADT.
+    let terminate = [&Packet::header(0, 0xffff, 6)[..], &[0xc0, 0x21, 5, 1, 0, 4]].concat();
+    let answers = frame(0x8864, &terminate);
+    assert_eq!(answers.len(), 1);
+    assert_eq!(answers[0].get(15), Some(&code::PADT));
+
+    assert_eq!(count(&mut pair.server, active), "1");
+    let drops = pair.server.run("/tool/drop/print");
+    for reason in ["pppoe-session", "pppoe-tag", "pppoe-length"] {
+        assert!(drops.contains(reason), "{reason}: {drops}");
+    }
+}
+
+#[test]
 fn two_clients_on_one_interface_each_get_their_service() {
     let second = "/ppp/secret/add name=bert password=geheim profile=home;
         /interface/pppoe-server/server/add service-name=iptv interface=ether1 disabled=no default-profile=home";
@@ -297,14 +504,46 @@ fn two_clients_on_one_interface_each_get_their_service() {
 }
 
 #[test]
+fn a_user_gets_the_previous_prefix_again() {
+    let server = "/ipv6/settings/set disable-ipv6=no;
+        /ppp/secret/add name=bert password=geheim profile=home;
+        /ipv6/pool/add name=links prefix=2001:db8::/48 prefix-length=64;
+        /ppp/profile/set home remote-ipv6-prefix-pool=links remote-ipv6-prefix-reuse=yes";
+    let second = CLIENT
+        .replace("name=wan", "name=other")
+        .replace("anna", "bert");
+    let no_ipv6 = "/ipv6/settings/set disable-ipv6=no";
+    let mut pair = Pair::new(&[SERVER, server], &[no_ipv6, CLIENT]);
+    pair.connect();
+    pair.client.run(&second);
+    pair.settle();
+    pair.pass_time(5);
+    let prefix = |pair: &mut Pair, user: &str| {
+        let shown = pair.server.run("/ipv6/pool/used/print without-paging");
+        let line = shown.lines().find(|line| line.contains(user));
+        let line = line.unwrap_or_else(|| panic!("{user}: {shown}"));
+        let mut words = line.split_whitespace();
+        words.find(|word| word.contains("::/")).map(str::to_owned)
+    };
+    let [anna, bert] = ["anna", "bert"].map(|user| prefix(&mut pair, user));
+    assert!(anna.is_some() && anna != bert, "{anna:?} {bert:?}");
+    pair.client.run("/interface/pppoe-client/disable wan,other");
+    pair.settle();
+    pair.pass_time(3);
+    pair.has_sessions("0");
+    pair.client.run("/interface/pppoe-client/enable other");
+    pair.settle();
+    pair.pass_time(10);
+    assert_eq!(prefix(&mut pair, "bert"), bert);
+}
+
+#[test]
 fn settings_that_cannot_work_are_refused_by_name() {
     let mut rig = Rig::new(Nothing);
     let server = "/interface/pppoe-server/server/add service-name=isp interface=ether1";
-    let refused = rig.refusal(&format!("{server} pppoe-over-vlan-range=10-20"));
-    assert!(
-        refused.contains("pppoe-over-vlan-range is not possible"),
-        "{refused}"
-    );
+    let refused = rig.refusal(&format!("{server} pppoe-over-vlan-range=10,30-20"));
+    assert!(refused.contains("pppoe-over-vlan-range"), "{refused}");
+    rig.run(&format!("{server} pppoe-over-vlan-range=10,20-30"));
     let client = "/interface/pppoe-client/add interface=ether1 user=u";
     let refused = rig.refusal(&format!("{client} host-uniq=xyz"));
     assert!(refused.contains("hexadecimal"), "{refused}");

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use dataplane::service::{FrameContent, Match, Rate, Service};
 use machine::Instant;
-use service::radius::{self, Answer, Outcome, Port, Question, Request};
+use service::radius::{self, Answer, Outcome, Port, Question, Request, SubscriberLine};
 use wire::radius::{Builder, Packet, code, kind, vendor};
 
 use super::rig::{MAC, Rig, STATION, frame};
@@ -64,6 +64,7 @@ impl Feature for Subscribers {
                 called: "isp".into(),
                 router: String::new(),
                 port: Port::of_service("ether1"),
+                subscriber_line: SubscriberLine::default(),
                 session: "81000001".into(),
                 classes: Vec::new(),
                 timestamp: None,
@@ -161,6 +162,21 @@ fn a_feature_has_the_answers_to_its_requests() {
     for line in ["pending: 0", "requests: 2", "accepts: 1", "rejects: 1"] {
         assert!(counted.contains(line), "{line} in {counted}");
     }
+}
+
+#[test]
+fn a_server_that_does_not_sign_its_answers_is_named_once_in_the_log() {
+    let (mut rig, answers) = rig();
+    rig.run("/radius/set 0 require-message-auth=yes-for-request-resp");
+    for number in [1, 2] {
+        let sent = ask(&mut rig, number, b"right");
+        rig.pass(answer(&sent[0], code::ACCESS_ACCEPT, |built| built));
+    }
+    assert!(answers.lock().expect("no test panics with it").is_empty());
+    let log = rig.run("/log/print where topics~\"radius\"");
+    let warning = "answers of 192.0.2.2 have no Message-Authenticator and are dropped";
+    assert_eq!(log.matches(warning).count(), 1, "{log}");
+    assert!(rig.run("/radius/monitor 0 once").contains("bad-replies: 2"));
 }
 
 #[test]

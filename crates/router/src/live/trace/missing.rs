@@ -1,9 +1,11 @@
-//! Addresses that DHCP or router advertisements have not assigned yet. Without them a trace cannot know the routes.
+//! Addresses that DHCP, PPP or router advertisements have not assigned yet. Without them a trace cannot know the
+//! routes.
 
 use frame::InterfaceId;
 use menu::{Item, Store, Value};
 
 use crate::drive::Control;
+use crate::kind::DIALS;
 
 /// An interface that waits for its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,14 @@ impl Control {
         for (menu, _, by) in CLIENTS.into_iter().filter(|(_, family, _)| *family == ipv6) {
             for item in store.items(menu).filter(|item| !is_disabled(item)) {
                 let named = self.layout.named(item.text("interface"));
+                if let Some((interface, _)) = named.filter(|(id, _)| !self.has_global(*id, ipv6)) {
+                    awaited.push(AwaitedAddress { interface, by });
+                }
+            }
+        }
+        for (menu, by) in DIALS.into_iter().filter(|_| !ipv6) {
+            for item in store.items(menu).filter(|item| !is_disabled(item)) {
+                let named = self.layout.named(item.text("name"));
                 if let Some((interface, _)) = named.filter(|(id, _)| !self.has_global(*id, ipv6)) {
                     awaited.push(AwaitedAddress { interface, by });
                 }

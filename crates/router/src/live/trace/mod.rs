@@ -71,7 +71,7 @@ impl Control {
         rows.extend(lines.map(|line| self.line_row(store, line, ipv6, &mut places)));
         rows.extend(self.queue_rows(&probe, known.as_ref(), &walked));
         rows.push(self.path_row(&probe, known.as_ref(), &walked));
-        rows.push(self.end_row(&walked, ipv6, &missing));
+        rows.push(self.end_row(&walked, id, ipv6, &missing));
         Ok(Reply { rows, made: None })
     }
 

@@ -3,18 +3,29 @@
 use dataplane::trace::{End, Walked};
 use dataplane::walk::Exit;
 use dataplane::{DropReason, PuntReason};
+use frame::InterfaceId;
 use menu::{Row, Value};
 
 use super::missing::AwaitedAddress;
 use crate::drive::Control;
 
 impl Control {
-    /// Builds the row of the result. `awaited` are addresses without which routes are missing.
-    pub(super) fn end_row(&self, walked: &Walked, ipv6: bool, awaited: &[AwaitedAddress]) -> Row {
+    /// Builds the row of the result for a packet that came by interface `ingress`. `awaited` are addresses without
+    /// which routes are missing.
+    pub(super) fn end_row(
+        &self,
+        walked: &Walked,
+        ingress: InterfaceId,
+        ipv6: bool,
+        awaited: &[AwaitedAddress],
+    ) -> Row {
         let mut row = Row::default();
         row.set("stage", Value::Word("verdict"));
         let (verdict, mut decision) = self.verdict(walked, ipv6);
-        if !awaited.is_empty() && lacks_route(&walked.end) {
+        let is_awaited = awaited.iter().any(|awaited| awaited.interface == ingress);
+        let is_down =
+            is_awaited && matches!(walked.end, End::Exit(Exit::Drop(DropReason::InterfaceDown)));
+        if is_down || !awaited.is_empty() && lacks_route(&walked.end) {
             let missing = self.missing(awaited);
             decision = format!("{decision}; still unknown are the addresses of {missing}");
             row.set("missing", Value::text(missing));
@@ -60,7 +71,7 @@ impl Control {
                 | Exit::Punt(PuntReason::Local),
             ) => ("delivered", "delivered to this router".to_owned()),
             End::Exit(Exit::Flood) => ("sent", "sent by ports of its bridge".to_owned()),
-            End::Exit(Exit::Collect) => {
+            End::Exit(Exit::Collect | Exit::Join(_)) => {
                 ("delivered", "held until its datagram is whole".to_owned())
             }
             End::Exit(Exit::Finish { .. }) => ("sent", "sent in pieces".to_owned()),

@@ -53,7 +53,7 @@ fn safe_mode_reverts_if_its_session_is_lost_and_keeps_if_it_quits() {
     );
     assert_eq!(
         run(&mut router, &mut other, "/safe-mode print"),
-        "  enabled: yes\n     user: anna\n  current: no\n    owner: console\n"
+        "   enabled: yes\n      user: anna\n   current: no\n     owner: console\n  revision: 0\n"
     );
     let floating = run(&mut router, &mut other, "/system history print");
     assert!(

@@ -1,6 +1,6 @@
 //! `/interface/pppoe-server/server`: PPPoE servers (RFC 2516).
 
-use menu::{Draft, Kind, Menu, MenuShape, Property, Reason, Store};
+use menu::{Kind, Menu, MenuShape, Property};
 
 use crate::declare::{no, number, yes};
 use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID};
@@ -44,7 +44,12 @@ pub(crate) static MENU: Menu = Menu {
                 "Accept clients that request any service",
             ),
             yes("accept-untagged", "Serves clients without a VLAN"),
-            Property::new("pppoe-over-vlan-range", VLANS, "VLANs of clients").default(""),
+            Property::new(
+                "pppoe-over-vlan-range",
+                VLANS,
+                "VLANs of clients, which need no VLAN interfaces",
+            )
+            .default(""),
         ],
         COMMENT_WAITING,
     ],
@@ -57,21 +62,10 @@ pub(crate) static MENU: Menu = Menu {
     ],
     key: Some("service-name"),
     kind: "service",
-    check: Some(check),
+    check: Some(crate::interface::has_a_link),
     ..Menu::new(
         "/interface/pppoe-server/server",
         MenuShape::List,
         "PPPoE services",
     )
 };
-
-fn check(draft: &Draft<'_>, store: &Store) -> Result<(), Reason> {
-    let range = draft.get("pppoe-over-vlan-range");
-    if range.is_some_and(|range| !range.to_string().is_empty()) {
-        return Err(Reason::failure(
-            "pppoe-over-vlan-range is not possible: add an item to /interface/vlan for each VLAN, put them into an \
-             interface list, and name that list as interface",
-        ));
-    }
-    crate::interface::has_a_link(draft, store)
-}

@@ -12,22 +12,20 @@ pub(crate) static MENU: Menu = Menu {
             "5m",
             "Interval at which leases are written to disk",
         ),
-        yes("accounting", "Account leases by RADIUS").inert(),
+        yes("accounting", "Account leases by RADIUS"),
         with_default(
             "interim-update",
             Kind::SPAN,
             "0s",
             "Interim update interval of RADIUS accounting",
-        )
-        .inert(),
+        ),
         with_default(
             "radius-password",
             Kind::Or(&["empty", "same-as-user"], &Kind::Text),
             "empty",
             "Password for RADIUS requests",
         )
-        .sensitive()
-        .inert(),
+        .sensitive(),
     ]],
     ..Menu::new(
         "/ip/dhcp-server/config",

@@ -24,7 +24,7 @@ const CLIENT: &[Property] = &[
         "Identify the client by the frame's source MAC address",
     ),
     text("client-id", "Identifier of the client"),
-    text("rate-limit", "Rate limit of the client").inert_for(rate_limit::is_malformed),
+    text("rate-limit", "Rate limit of the client"),
     text("routes", "Routes to the client's networks").inert(),
     optional(
         "insert-queue-before",
@@ -156,6 +156,7 @@ pub(crate) static MENU: Menu = Menu {
             "Send a reconfigure message to the client",
         ),
     ],
+    check: Some(rate_limit::check),
     distinct: &[
         Unique {
             properties: &["mac-address", "server"],

@@ -1,6 +1,6 @@
 //! `/ipv6/dhcp-server/binding`: bindings of prefixes and addresses.
 
-use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Property};
 
 use super::OPTIONS;
 use crate::declare::{IPV6, U32, on_items, optional, property, shown, text, with_default};
@@ -26,26 +26,29 @@ const CLIENT: &[Property] = &[
     with_default("life-time", Kind::SPAN, "3d", "Lifetime of the binding"),
     optional("prefix-pool", Kind::Name, "Pool of the prefix"),
     with_default("dhcp-option", OPTIONS, "", "Options to send"),
-    text("rate-limit", "Rate limit of the client"),
+    text("rate-limit", "Rate limit of the client").inert(),
     with_default(
         "allow-dual-stack-queue",
         Kind::Bool,
         "yes",
         "Use one queue for IPv4 and IPv6",
-    ),
+    )
+    .inert(),
     with_default(
         "address-lists",
         Kind::List(&Kind::Name),
         "",
         "Address lists for the prefix",
-    ),
+    )
+    .inert(),
     optional(
         "insert-queue-before",
         QUEUE_PLACE,
         "Position of the client's queue",
-    ),
-    optional("parent-queue", PARENT, "Parent of the client's queue"),
-    optional("queue-type", Kind::Name, "Queue type of the client's queue"),
+    )
+    .inert(),
+    optional("parent-queue", PARENT, "Parent of the client's queue").inert(),
+    optional("queue-type", Kind::Name, "Queue type of the client's queue").inert(),
 ];
 
 const STATE: &[Property] = &[
@@ -80,7 +83,6 @@ pub(crate) static MENU: Menu = Menu {
             "Send a reconfigure message to the client",
         ),
     ],
-    effect: Effect::None,
     ..Menu::new(
         "/ipv6/dhcp-server/binding",
         MenuShape::List,

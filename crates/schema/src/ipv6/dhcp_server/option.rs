@@ -2,7 +2,7 @@
 
 pub(crate) mod sets;
 
-use menu::{Effect, Kind, Menu, MenuShape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{PORT, named, property, shown, text};
 use crate::dhcp_option::raw_value;
@@ -23,7 +23,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "code", "value", "raw-value"],
     space: Some("dhcp6-option"),
     key: Some("name"),
-    effect: Effect::None,
     derive: Some(raw_value),
     ..Menu::new(
         "/ipv6/dhcp-server/option",

@@ -1,6 +1,6 @@
 //! `/ipv6/nd/settings`: acceptance of router advertisements.
 
-use menu::{Effect, Kind, Menu, MenuShape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{between, with_default};
 
@@ -19,7 +19,6 @@ pub(crate) static MENU: Menu = Menu {
             "Ignored options of received advertisements",
         ),
     ]],
-    effect: Effect::None,
     ..Menu::new(
         "/ipv6/nd/settings",
         MenuShape::Settings,

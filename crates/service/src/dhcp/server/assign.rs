@@ -17,7 +17,12 @@ impl Servers {
         };
         let fixed = self.leases.fixed_at(address);
         let is_others = fixed.is_some_and(|fixed| fixed != lease.id);
-        let pool = lease.is_dynamic().then(|| self.pool_of(asked));
+        if let Some(granted) = lease.terms(asked).and_then(|grant| grant.address) {
+            return is_others || granted != address;
+        }
+        let granted = lease.terms(asked).and_then(|grant| grant.pool.clone());
+        let pool = || granted.or_else(|| self.pool_of(asked));
+        let pool = lease.is_dynamic().then(pool);
         let is_outside = match pool {
             Some(Some(pool)) => !self.pools.contains(&pool, address),
             Some(None) => true,
@@ -37,13 +42,16 @@ impl Servers {
         if let Some((id, Some(address))) = fixed {
             return self.assign_fixed(id, asked, address);
         }
+        if let Some(address) = granted_address(asked).filter(|_| fixed.is_none()) {
+            return self.assign_granted(asked, address, now);
+        }
         let pool = pool.ok_or(Why::Unknown)?;
         let of = use_of(&asked.message);
         let wanted = wanted.filter(|wanted| self.is_free(asked, *wanted));
         let wanted = wanted.and_then(|one| Some((one, self.pools.take(&pool, one, &of)?)));
         let found = wanted.or_else(|| self.take_free(&pool, asked, &of));
         let (address, pool) = found.ok_or(Why::NoAddress)?;
-        self.enter(fixed.map(|(id, _)| id), asked, address, pool, now)
+        self.enter(fixed.map(|(id, _)| id), asked, address, Some(pool), now)
     }
 
     /// Takes any free address of a pool. Gives up after [`TRIES`] addresses that are in use.
@@ -85,6 +93,12 @@ impl Servers {
                 false => Err(Why::NoAddress),
             };
         }
+        if let Some(address) = granted_address(asked).filter(|_| fixed.is_none()) {
+            return match address == wanted {
+                true => self.assign_granted(asked, address, now),
+                false => Err(Why::NoAddress),
+            };
+        }
         let pool = pool.ok_or(Why::Unknown)?;
         let is_free = self.is_free(asked, wanted);
         let of = use_of(&asked.message);
@@ -92,7 +106,7 @@ impl Servers {
             .then(|| self.pools.take(&pool, wanted, &of))
             .flatten();
         let pool = taken.ok_or(Why::NoAddress)?;
-        self.enter(fixed.map(|(id, _)| id), asked, wanted, pool, now)
+        self.enter(fixed.map(|(id, _)| id), asked, wanted, Some(pool), now)
     }
 
     /// Returns the source of a client's address: the static lease with its address, if fixed, and the pool otherwise.
@@ -124,8 +138,12 @@ impl Servers {
         Ok((None, self.pool_of(asked)))
     }
 
-    /// Pool for a client without static lease: the first matcher's that sets a pool, else the server's.
+    /// Returns the pool for a client without static lease: the pool of the grant, else of the first matcher with a
+    /// pool, else of the server.
     pub(super) fn pool_of(&self, asked: &Request) -> Option<Box<str>> {
+        if let Some(pool) = asked.grant.as_ref().and_then(|grant| grant.pool.clone()) {
+            return Some(pool);
+        }
         let matched = self
             .matchers_of(asked)
             .find_map(|matcher| match &matcher.pool {
@@ -166,7 +184,7 @@ impl Servers {
         fixed: Option<u64>,
         asked: &Request,
         address: Ipv4Addr,
-        pool: Box<str>,
+        pool: Option<Box<str>>,
         now: Instant,
     ) -> Result<u64, Why> {
         let config = self.servers.get(&asked.server).ok_or(Why::OtherServer)?;
@@ -178,7 +196,8 @@ impl Servers {
         let client = Client::of(&asked.message, asked.src_mac);
         self.leases.change(id, |lease| {
             lease.address = Some(address);
-            lease.pool = Some(pool);
+            lease.pool = pool;
+            lease.grant.clone_from(&asked.grant);
             lease.server = Some(asked.server);
             // Every new lease gets an expiry, even if the offer is never sent.
             lease.until = Some(now + OFFER);
@@ -188,6 +207,10 @@ impl Servers {
             .set_client(id, Some((&client, asked.server, identifiers)));
         Ok(id)
     }
+}
+
+fn granted_address(asked: &Request) -> Option<Ipv4Addr> {
+    asked.grant.as_ref()?.address
 }
 
 fn use_of(message: &Message) -> Use {

@@ -40,6 +40,8 @@ pub struct Config {
     pub conflict_detection: bool,
     /// DHCP options to send.
     pub options: Arc<[OptionValue]>,
+    /// Dynamic leases need the grant of an authority.
+    pub is_authorized: bool,
 }
 
 impl Default for Config {
@@ -59,6 +61,7 @@ impl Default for Config {
             mac_limit: None,
             conflict_detection: true,
             options: Arc::default(),
+            is_authorized: false,
         }
     }
 }

@@ -8,6 +8,7 @@ use machine::Instant;
 use wire::Mac;
 
 use super::config::{Assigned, Identifiers, ServerId, Static};
+use super::grant::Grant;
 use crate::dhcp::{Message, code};
 
 /// Maximum number of leases of a router.
@@ -139,6 +140,8 @@ pub struct Lease {
     pub until: Option<Instant>,
     /// Configuration of a static lease.
     pub fixed: Option<Arc<Static>>,
+    /// Terms of a lease that an authority granted.
+    pub grant: Option<Arc<Grant>>,
     /// Number of consecutive offers without a request.
     pub(super) offers: u8,
     /// Request to answer when the probe of the address ends.
@@ -159,6 +162,7 @@ impl Lease {
             seen: None,
             until: None,
             fixed: None,
+            grant: None,
             offers: 0,
             asked: None,
             key: None,

@@ -53,7 +53,8 @@ impl Servers {
             return config.bootp_lease_time;
         }
         let fixed = lease.fixed.as_ref().and_then(|fixed| fixed.lease_time);
-        let time = fixed.unwrap_or(config.lease_time);
+        let granted = lease.terms(asked).and_then(|grant| grant.lease_time);
+        let time = fixed.or(granted).unwrap_or(config.lease_time);
         // RFC 2131, 3.3: 0xffffffff seconds is infinite.
         (time.as_secs() < u64::from(u32::MAX)).then_some(time)
     }
@@ -63,9 +64,14 @@ impl Servers {
         let Some(lease) = self.leases.get(id).cloned() else {
             return;
         };
-        if let (Some(pool), Some(address)) = (&lease.pool, lease.address) {
-            self.pools.give_back(pool, address);
-            self.reserve_fixed(address);
+        match (&lease.pool, lease.address) {
+            (Some(pool), Some(address)) => {
+                self.pools.give_back(pool, address);
+                self.reserve_fixed(address);
+            }
+            // An address that an authority chose.
+            (None, Some(address)) if lease.is_dynamic() => self.pools.release(address),
+            _ => {}
         }
         let is_kept = matches!(lease.state, State::Bound);
         match lease.is_dynamic() {

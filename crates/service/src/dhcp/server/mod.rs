@@ -14,6 +14,7 @@
 
 mod assign;
 mod config;
+mod grant;
 mod lease;
 mod lifecycle;
 mod record;
@@ -25,6 +26,7 @@ mod tests;
 use core::net::Ipv4Addr;
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use machine::Instant;
 use wire::Mac;
@@ -36,6 +38,7 @@ pub use config::{
     Assigned, Authoritative, Bootp, Config, Identifiers, MatchedPool, Matcher, Network,
     OptionValue, Part, ServerId, Static, client_id, client_id_text,
 };
+pub use grant::Grant;
 pub use lease::{Client, DYNAMIC, Lease, State};
 pub use record::Record;
 
@@ -61,6 +64,8 @@ pub struct Request {
     pub src_mac: Mac,
     /// Addresses of the ingress interface, with prefix lengths.
     pub own: Vec<(Ipv4Addr, u8)>,
+    /// Terms that an authority granted for the request.
+    pub grant: Option<Arc<Grant>>,
 }
 
 /// Events of [`Servers`].
@@ -74,8 +79,12 @@ pub enum Event {
     Networks(Vec<Network>),
     /// The complete list of matchers, in order.
     Matchers(Vec<Matcher>),
-    /// A request was received.
+    /// A request was received, or an authority granted it.
     Request(Box<Request>),
+    /// The authority denied a request.
+    Denied(Box<Request>),
+    /// The authority did not answer about a request.
+    Unanswered(Box<Request>),
     /// A host answered from this address.
     AddressInUse(Ipv4Addr),
     /// Restores a stored lease. The number is the current time in seconds since 1970.
@@ -152,6 +161,8 @@ pub enum Why {
     MacLimit,
     /// The address is being probed; the answer follows.
     Testing,
+    /// The authority does not answer.
+    NoGrant,
 }
 
 /// All DHCP servers of the router with their leases.
@@ -229,6 +240,12 @@ impl Servers {
             Event::Matchers(matchers) => self.matchers = matchers,
             Event::Request(asked) => {
                 if let Err(why) = self.handle_request(*asked, now, out) {
+                    out.push(Action::Ignored(why));
+                }
+            }
+            Event::Denied(asked) => self.denied(&asked, now, out),
+            Event::Unanswered(asked) => {
+                if let Err(why) = self.unanswered(*asked, now, out) {
                     out.push(Action::Ignored(why));
                 }
             }

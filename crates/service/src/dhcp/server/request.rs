@@ -52,6 +52,7 @@ impl Servers {
                 (State::Testing, _) => return Err(Why::Testing),
                 (_, true) => self.end(id, now, out),
                 (_, false) => {
+                    self.enter_grant(id, &asked);
                     self.offer(id, &asked, now, out);
                     return Ok(());
                 }
@@ -127,6 +128,7 @@ impl Servers {
             }
             let is_lost = self.is_lost(lease, asked);
             if lease.address == Some(wanted) && !is_lost {
+                self.enter_grant(id, asked);
                 self.bind(id, asked, now, out);
                 return Ok(());
             }
@@ -212,7 +214,10 @@ impl Servers {
         let known = self.known(asked)?;
         let known = known.filter(|id| self.leases.get(*id).is_some_and(|l| l.address.is_some()));
         let id = match known {
-            Some(id) => id,
+            Some(id) => {
+                self.enter_grant(id, asked);
+                id
+            }
             None if bootp == Some(Bootp::Dynamic) || self.fixed(asked).is_some() => {
                 self.assign(asked, None, now)?
             }

@@ -7,6 +7,8 @@ use machine::Rng;
 use super::*;
 use crate::dhcp::Options;
 
+mod grants;
+
 const OWN: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 1), 24);
 const SERVER: ServerId = 7;
 
@@ -143,6 +145,7 @@ fn asked(message: Message) -> Request {
         src_mac: message.mac().unwrap_or_default(),
         message,
         own: vec![OWN],
+        grant: None,
     }
 }
 

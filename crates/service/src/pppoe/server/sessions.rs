@@ -69,6 +69,11 @@ impl Sessions {
         self.all.contains_key(&id)
     }
 
+    /// Whether a port has sessions.
+    pub fn has_port(&self, port: u64) -> bool {
+        self.on_port(port).next().is_some()
+    }
+
     /// Number of entries in the order of silent sessions.
     #[cfg(test)]
     pub(crate) fn waiting_for_test(&self) -> usize {

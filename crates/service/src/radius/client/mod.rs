@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            ┌───── window of the server is full
-//!            ▼                ┌── no answer in time, up to TRIES ──┐
+//!            ▼                ┌── no answer in time, up to 3 times ┐
 //! query ─▶ waiting ─▶ sent to server n ──────────────────────────┘── no more tries ─▶ server n+1 … nobody
 //!                             └── an authenticated answer ─▶ done
 //! ```
@@ -17,6 +17,7 @@ mod tests;
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use machine::{Duration, Instant, Machine, Rng};
 use wire::radius::Packet;
@@ -24,10 +25,8 @@ use wire::radius::Packet;
 use self::flow::Flow;
 use super::answer::{Answer, EncryptionInputs, Outcome};
 use super::request::{Question, Request};
-use super::{Count, SERVERS, Server, secret};
+use super::{Count, SERVERS, Server, TlsServer, secret};
 
-/// Number of transmissions per server.
-const TRIES: u32 = 3;
 /// Maximum number of open requests; further ones fail as if no server had answered.
 const MAX_OPEN: usize = 65_536;
 
@@ -42,6 +41,10 @@ pub struct Query {
     pub request: Request,
     /// Item id of the only server, such as the one that sent a challenge; `None` for all servers of the service.
     pub server: Option<u64>,
+    /// Time of the reported event, from which Acct-Delay-Time counts; `None` is the time of the query.
+    pub since: Option<Instant>,
+    /// Time from the event to `since`; not zero for events before the last start of the router.
+    pub age: Duration,
 }
 
 /// Events of the client. `K` identifies a request.
@@ -75,15 +78,19 @@ pub enum Action<K> {
         to: SocketAddr,
         /// Source address, if configured.
         source: Option<IpAddr>,
+        /// TLS settings of the line's connection; `None` sends a datagram.
+        tls: Option<Arc<TlsServer>>,
         /// Payload.
         bytes: Vec<u8>,
     },
-    /// Close a line: its server is gone.
+    /// Close a line: its server is gone, or its connection is silent.
     Close(LineId),
     /// Increase a counter of the server with this id.
     Count(u64, Count),
     /// A server answered after this time.
     Answered(u64, Duration),
+    /// No server answered a report that must not be lost: the end of an accounted session. `Done` follows.
+    Unanswered(K, Box<Query>),
     /// The request is finished.
     Done(K, Box<Answer>),
     /// A request was refused, because too many are open.
@@ -185,8 +192,9 @@ impl OpenRequest {
     fn fits(&self, server: &Server) -> bool {
         let request = &self.query.request;
         let is_called = server.called.is_empty() || server.called == request.called;
-        is_called
-            && server.services.contains(&request.service)
+        let is_for = matches!(request.question, Question::Router(_))
+            || is_called && server.services.contains(&request.service);
+        is_for
             && !self.tried.contains(&server.id)
             && self.query.server.is_none_or(|only| only == server.id)
     }
@@ -204,6 +212,12 @@ impl<K: Copy + Ord> Client<K> {
             next_number: 0,
             rng,
         }
+    }
+
+    /// Returns the address of the server with this id.
+    pub fn address(&self, id: u64) -> Option<IpAddr> {
+        let peer = self.peers.iter().find(|peer| peer.server.id == id);
+        peer.map(|peer| peer.server.address)
     }
 
     /// Returns the number of open requests.
@@ -249,13 +263,15 @@ impl<K: Copy + Ord> Client<K> {
 
     fn query(&mut self, key: K, query: Box<Query>, now: Instant, out: &mut Vec<Action<K>>) {
         self.cancel(key, out);
+        let began = query.since.unwrap_or(now);
         if self.open.len() >= MAX_OPEN {
             out.push(Action::Overflow);
+            out.extend(unanswered(key, query, began));
             return out.push(done(key, Outcome::Nobody, None));
         }
         let open = OpenRequest {
             query,
-            began: now,
+            began,
             tried: Vec::new(),
             until: now,
             server: 0,
@@ -291,7 +307,10 @@ impl<K: Copy + Ord> Client<K> {
         let Some(peer) = best.filter(|_| !is_over) else {
             return self.finish(key, Outcome::Nobody, None, out);
         };
-        let (server, until) = (peer.server.id, now + peer.server.timeout * TRIES);
+        let (server, until) = (
+            peer.server.id,
+            now + peer.server.timeout * peer.server.tries(),
+        );
         self.next_number += 1;
         peer.flow_mut(port).probe(now);
         peer.flow_mut(port).enqueue(self.next_number, key);
@@ -342,8 +361,8 @@ impl<K: Copy + Ord> Client<K> {
             LineId(*next_line)
         });
         self.lines.insert(line, (server, port));
-        let delay = now.saturating_since(open.began).as_secs();
-        let delay = u32::try_from(delay).unwrap_or(u32::MAX);
+        let delay = now.saturating_since(open.began) + open.query.age;
+        let delay = u32::try_from(delay.as_secs()).unwrap_or(u32::MAX);
         let request = &open.query.request;
         let Some(bytes) = request.packet(&peer.server, id, random, delay) else {
             peer.flow_mut(port).release(line, id);
@@ -386,6 +405,7 @@ impl<K: Copy + Ord> Client<K> {
             line,
             to: SocketAddr::new(peer.server.address, port),
             source: peer.server.source,
+            tls: peer.server.tls.clone(),
             bytes,
         });
         self.set_timer(key, until);
@@ -420,6 +440,9 @@ impl<K: Copy + Ord> Client<K> {
     fn finish(&mut self, key: K, outcome: Outcome, server: Option<u64>, out: &mut Vec<Action<K>>) {
         if let Some(open) = self.open.remove(&key) {
             self.timers.remove(&(open.until, key));
+            if outcome == Outcome::Nobody {
+                out.extend(unanswered(key, open.query, open.began));
+            }
             out.push(done(key, outcome, server));
         }
     }
@@ -486,7 +509,7 @@ impl<K: Copy + Ord> Client<K> {
         let question = &open.query.request.question;
         // EAP always requires it (RFC 3579, 3.2).
         let needs_message_authenticator = match question {
-            Question::Accounting(_) => false,
+            Question::Accounting(_) | Question::Router(_) => false,
             Question::Eap { .. } => true,
             _ => peer.server.needs_message_authenticator,
         };
@@ -494,13 +517,15 @@ impl<K: Copy + Ord> Client<K> {
             secret: &peer.server.secret,
             authenticator: &sent.authenticator,
         };
-        let is_proved = secret::is_proved(
-            &packet,
-            &sent.authenticator,
-            &peer.server.secret,
-            needs_message_authenticator,
-        );
-        let outcome = is_proved.then(|| Outcome::read(&packet, question, inputs));
+        let is_proved = |needs_message_authenticator| {
+            let (asked, secret) = (&sent.authenticator, &peer.server.secret);
+            secret::is_proved(&packet, asked, secret, needs_message_authenticator)
+        };
+        let is_signed = is_proved(needs_message_authenticator);
+        if !is_signed && is_proved(false) {
+            return Err(Count::Unsigned);
+        }
+        let outcome = is_signed.then(|| Outcome::read(&packet, question, inputs));
         let outcome = outcome.flatten().ok_or(Count::Bad)?;
         Ok((key, outcome, sent.since))
     }
@@ -512,22 +537,27 @@ impl<K: Copy + Ord> Client<K> {
         };
         let (server, port) = (open.server, open.port());
         let (tries, since) = match &open.stage {
-            Stage::Waiting(_) => (TRIES, None),
+            Stage::Waiting(_) => (u32::MAX, None),
             Stage::Sent(sent) => (sent.tries, Some(sent.since)),
         };
         let Some(peer) = self.peer(server) else {
             return;
         };
+        let most = peer.server.tries();
         let timeout = peer.server.timeout;
         if since.is_some() {
             peer.flow_mut(port).missed(timeout, now);
         }
-        if tries < TRIES {
+        if tries < most {
             out.push(Action::Count(server, Count::Resend));
             return self.transmit(key, now, out);
         }
         let mut has_fallen_silent = false;
         if let Some(since) = since {
+            // A connection without answers may be dead: the next request opens another one.
+            if peer.server.tls.is_some() && !peer.flow(port).has_answered_since(since) {
+                out.extend(peer.flow(port).lines().map(Action::Close));
+            }
             has_fallen_silent = peer.flow_mut(port).expired(since, now);
             out.push(Action::Count(server, Count::Timeout));
         }
@@ -564,6 +594,15 @@ impl<K: Copy + Ord> Client<K> {
             }
         }
     }
+}
+
+/// Returns the action that saves the report of a session's end, with the time of the event.
+fn unanswered<K>(key: K, mut query: Box<Query>, began: Instant) -> Option<Action<K>> {
+    query.since = Some(began);
+    query
+        .request
+        .is_stop()
+        .then_some(Action::Unanswered(key, query))
 }
 
 fn done<K>(key: K, outcome: Outcome, server: Option<u64>) -> Action<K> {

@@ -3,7 +3,7 @@ use std::net::Ipv4Addr;
 use wire::radius::{Builder, code};
 
 use super::*;
-use crate::radius::{Accounting, Port, Service, Status};
+use crate::radius::{Accounting, Port, Service, Status, SubscriberLine};
 
 const SECRET: &[u8] = b"xyzzy5461";
 const TIMEOUT: Duration = Duration::from_millis(300);
@@ -24,6 +24,7 @@ fn server(id: u64) -> Server {
         nas_address: None,
         realm: String::new(),
         needs_message_authenticator: false,
+        tls: None,
     }
 }
 
@@ -36,6 +37,7 @@ fn request(question: Question) -> Request {
         called: "isp".into(),
         router: String::new(),
         port: Port::of_service("ether1"),
+        subscriber_line: SubscriberLine::default(),
         session: String::new(),
         classes: Vec::new(),
         timestamp: None,
@@ -54,6 +56,9 @@ struct Rig {
     /// Finished requests and the servers that answered.
     done: Vec<(u32, Option<u64>)>,
     counts: Vec<(u64, Count)>,
+    /// Reports of ended sessions that no server answered.
+    unanswered: Vec<Query>,
+    closed: Vec<LineId>,
 }
 
 impl Rig {
@@ -66,6 +71,8 @@ impl Rig {
             sent: Vec::new(),
             done: Vec::new(),
             counts: Vec::new(),
+            unanswered: Vec::new(),
+            closed: Vec::new(),
         };
         rig.handle(Event::Servers(servers));
         rig
@@ -79,6 +86,8 @@ impl Rig {
         let query = Query {
             request: request(question),
             server: None,
+            since: None,
+            age: Duration::ZERO,
         };
         self.handle(Event::Query(key, Box::new(query)));
     }
@@ -118,7 +127,9 @@ impl Rig {
             }
             Action::Done(key, answer) => self.done.push((key, answer.server)),
             Action::Count(server, count) => self.counts.push((server, count)),
-            Action::Close(_) | Action::Answered(..) | Action::Overflow => {}
+            Action::Unanswered(_, report) => self.unanswered.push(*report),
+            Action::Close(line) => self.closed.push(line),
+            Action::Answered(..) | Action::Overflow => {}
         }
     }
 
@@ -192,17 +203,22 @@ fn the_window_opens_by_answers_and_closes_by_silence() {
         let sends = rig.out.iter();
         sends.filter(|of| matches!(of, Action::Send { .. })).count()
     };
-    assert_eq!(in_flight(&rig), 4_096);
-    let lines = rig.out.iter().filter_map(|action| match action {
-        Action::Send { line, .. } => Some(*line),
-        _ => None,
-    });
-    assert_eq!(lines.collect::<BTreeSet<_>>().len(), 16);
+    // A server's socket holds no more, however many requests it has answered.
+    assert_eq!(in_flight(&rig), 256);
     rig.run_until(Instant::from_secs(60));
     assert_eq!(rig.client.open(), 0);
     rig.out.clear();
     (0..100).for_each(|key| rig.access(key));
     assert!(in_flight(&rig) <= 64);
+
+    rig.alive.push(1);
+    rig.run_until(Instant::from_secs(90));
+    (0..20_000).for_each(|key| rig.access(key));
+    rig.settle();
+    rig.alive.clear();
+    rig.out.clear();
+    (0..20_000).for_each(|key| rig.access(key));
+    assert_eq!(in_flight(&rig), 256, "answers have opened it again");
 }
 
 #[test]
@@ -306,6 +322,8 @@ fn servers_are_chosen_by_service_called_id_and_order() {
             password: Vec::new(),
         }),
         server: Some(3),
+        since: None,
+        age: Duration::ZERO,
     };
     rig.handle(Event::Query(1, Box::new(query)));
     rig.settle();
@@ -358,4 +376,45 @@ fn too_many_requests_are_refused() {
     let refused = done(u32::MAX, Outcome::Nobody, None);
     assert_eq!(rig.out, [Action::Overflow, refused]);
     assert_eq!(rig.client.open(), MAX_OPEN);
+}
+
+#[test]
+fn the_end_of_a_session_that_no_server_answers_is_returned_with_its_time() {
+    let mut rig = Rig::new(vec![server(1)], &[]);
+    rig.now = Instant::from_secs(7);
+    for (key, status) in [(1, Status::Start), (2, Status::Stop)] {
+        rig.query(key, Question::Accounting(Accounting::new(status, 60, None)));
+    }
+    rig.run_until(Instant::from_secs(20));
+    let [report] = &rig.unanswered[..] else {
+        panic!("{:?}", rig.unanswered);
+    };
+    assert_eq!(report.since, Some(Instant::from_secs(7)));
+    // The delay of the repeated report counts from the end of the session (RFC 2866, 5.2).
+    let report = report.clone();
+    rig.sent.clear();
+    rig.handle(Event::Query(2, Box::new(report)));
+    rig.settle();
+    let packet = Packet::new_checked(&rig.sent[0].1).expect("a request");
+    assert_eq!(packet.number(wire::radius::kind::DELAY), Some(13));
+}
+
+#[test]
+fn a_request_over_tls_is_sent_once_and_a_silent_connection_is_closed() {
+    let tls = TlsServer {
+        id: 1,
+        host: "radius.example".into(),
+        certificate: None,
+    };
+    let first = Server {
+        tls: Some(Arc::new(tls)),
+        ..server(1)
+    };
+    let mut rig = Rig::new(vec![first, server(2)], &[2]);
+    rig.access(0);
+    rig.run_until(Instant::ZERO + TIMEOUT);
+    let sent: Vec<_> = rig.sent.iter().map(|(server, _)| *server).collect();
+    assert_eq!(sent, [1, 2]);
+    assert_eq!(rig.closed, [LineId(1)]);
+    assert_eq!(rig.done, [(0, Some(2))]);
 }

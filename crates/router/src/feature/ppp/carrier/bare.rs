@@ -114,6 +114,7 @@ impl Carrier for Bare {
                 called_id: "bare".into(),
                 port: "ether1".into(),
                 circuit_id: None,
+                remote_id: None,
                 number: self.last as u32,
             };
             out.events.push(LinkEvent::Up(link, Box::new(setup)));

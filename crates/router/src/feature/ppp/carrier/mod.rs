@@ -147,6 +147,9 @@ pub(in crate::feature::ppp) trait Carrier: Debug + Send {
     /// unknown link.
     fn close(&mut self, link: LinkId, now: Instant, out: &mut Effects);
 
+    /// Dials a client that dials on demand, for a packet. Does nothing for other items, and while the client dials.
+    fn dial(&mut self, _item: Id, _now: Instant, _out: &mut CarrierOutput<'_>) {}
+
     /// Returns the state of a client that has no link, as `monitor` shows it: `dialing`.
     fn client_status(&self, _item: Id) -> Option<&'static str> {
         None
@@ -207,10 +210,10 @@ impl LinkEvent {
     }
 }
 
-/// Why a link is gone.
+/// Reason for the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::feature::ppp) enum LinkDown {
-    /// The other end closed it, such as by PADT.
+    /// The remote end closed the link, such as by PADT.
     Peer,
     /// The interface below stopped, or was removed.
     Interface,
@@ -237,6 +240,8 @@ pub(in crate::feature::ppp) struct LinkSetup {
     pub(in crate::feature::ppp) port: Name,
     /// Circuit identifier that an access node added (RADIUS `NAS-Port-Id`, if so configured).
     pub(in crate::feature::ppp) circuit_id: Option<Box<str>>,
+    /// Identifier of the subscriber's end that an access node added.
+    pub(in crate::feature::ppp) remote_id: Option<Box<str>>,
     /// Number of the session in its protocol.
     pub(in crate::feature::ppp) number: u32,
 }

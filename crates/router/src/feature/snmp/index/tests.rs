@@ -73,6 +73,7 @@ fn interfaces_of_every_kind_have_their_comments() {
     let view = View {
         store: router.store(),
         asking: &Asking::default(),
+        interfaces: &crate::intent::Items::default(),
         now: Instant::ZERO,
         clock: menu::Clock::utc(0),
     };

@@ -1,6 +1,6 @@
 //! `/ipv6/dhcp-server/option/sets`: option sets.
 
-use menu::{Effect, Kind, Menu, MenuShape};
+use menu::{Kind, Menu, MenuShape};
 
 use crate::declare::{named, with_default};
 use crate::fragment::COMMENT;
@@ -19,7 +19,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "options"],
     space: Some("dhcp6-option-set"),
     key: Some("name"),
-    effect: Effect::None,
     ..Menu::new(
         "/ipv6/dhcp-server/option/sets",
         MenuShape::List,

@@ -11,7 +11,7 @@ use service::pppoe::client::{Action, Client, Config, Event, Reason, Session, Sta
 use wire::pppoe::{MRU, Packet};
 
 use super::super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup};
-use super::links::{Key, Link, LinkRole, Links};
+use super::links::{Budget, Key, Link, LinkRole, Links};
 use super::ports::{Port, Ports};
 use super::{Arrival, ItemsOn, client_drop, items_on};
 use crate::drive::timers::Timers;
@@ -34,6 +34,8 @@ struct Settings {
     max_mru: Option<u16>,
     mrru: Option<u16>,
     keepalive: Option<Keepalive>,
+    /// Dials when a packet is routed to its interface.
+    on_demand: bool,
 }
 
 /// A client item.
@@ -45,15 +47,30 @@ struct ClientItem {
     active: Option<(Port, Arc<Settings>)>,
     machine: Client,
     link: Option<LinkId>,
-    /// The session that the last link had, and the payload of its packets.
+    /// A packet was routed to its interface since the last session; for clients that dial on demand.
+    is_demanded: bool,
+    /// PPPoE session of the last link, and its maximum payload in bytes.
     session: Option<(Session, u16)>,
 }
 
 impl ClientItem {
-    /// Whether a client without a link has other settings than its machine.
+    /// Returns true if the client has no link and its machine runs with outdated settings.
     fn is_outdated(&self) -> bool {
         let active = self.active.as_ref().map(|(_, settings)| settings);
         self.link.is_none() && active.is_some() && active != self.wanted.as_ref()
+    }
+
+    /// Returns true if the client dials on demand and no packet has arrived since its last session.
+    fn waits_for_packets(&self) -> bool {
+        let active = self.active.as_ref();
+        active.is_some_and(|(_, settings)| settings.on_demand) && !self.is_demanded
+    }
+
+    /// Stops dialling until the next packet, after the other end has closed the session.
+    fn hang_up(&mut self) {
+        self.is_demanded = false;
+        self.machine
+            .handle(Event::Stop, Instant::ZERO, &mut Vec::new());
     }
 }
 
@@ -106,6 +123,7 @@ impl Clients {
             active: None,
             machine: Client::new(Config::default(), rng.split()),
             link: None,
+            is_demanded: false,
             session: None,
         });
         if let Some(before) = &client.wanted {
@@ -179,6 +197,7 @@ impl Clients {
         client.active = wanted;
         let Some((port, settings)) = &client.active else {
             client.machine = Client::new(Config::default(), self.rng.split());
+            client.is_demanded = false;
             self.timers.set(id, None);
             if client.wanted.is_none() {
                 self.all.remove(&id);
@@ -191,9 +210,47 @@ impl Clients {
             ..settings.discovery.clone()
         };
         client.machine = Client::new(config, self.rng.split());
-        let message = format!("{}: initializing...", settings.dial.name);
+        self.start(id, now, links, out);
+    }
+
+    /// Starts a client, unless it waits for packets.
+    fn start(&mut self, id: ItemId, now: Instant, links: &mut Links, out: &mut CarrierOutput<'_>) {
+        let Some(client) = self.all.get(&id) else {
+            return;
+        };
+        let Some((_, settings)) = &client.active else {
+            return;
+        };
+        let (label, waits) = (
+            &settings.dial.name,
+            settings.on_demand && !client.is_demanded,
+        );
+        let state = match waits {
+            true => "waiting for packets...",
+            false => "initializing...",
+        };
+        let message = format!("{label}: {state}");
         out.effects.log("pppoe,ppp,info", message);
-        self.feed(id, Event::Start, now, links, out);
+        if waits {
+            self.timers.set(id, None);
+        } else {
+            self.feed(id, Event::Start, now, links, out);
+        }
+    }
+
+    /// Dials for a packet that was routed to the interface of a client that dials on demand.
+    pub(super) fn dial(
+        &mut self,
+        id: ItemId,
+        now: Instant,
+        links: &mut Links,
+        out: &mut CarrierOutput<'_>,
+    ) {
+        let client = self.all.get_mut(&id);
+        if let Some(client) = client.filter(|client| client.waits_for_packets()) {
+            client.is_demanded = true;
+            self.start(id, now, links, out);
+        }
     }
 
     /// Passes an event to the machine of a client, and carries out its actions.
@@ -239,6 +296,9 @@ impl Clients {
                     out.events.push(LinkEvent::Up(link, Box::new(setup)));
                 }
                 Action::Closed(_) => {
+                    if settings.on_demand {
+                        client.hang_up();
+                    }
                     if let Some(link) = client.link.take() {
                         links.remove(link);
                         out.events.push(LinkEvent::Down(link, LinkDown::Peer));
@@ -317,10 +377,21 @@ impl Clients {
         links: &mut Links,
         out: &mut CarrierOutput<'_>,
     ) {
-        if let Some(client) = self.all.get_mut(&id) {
-            client.link = None;
+        let Some(client) = self.all.get_mut(&id) else {
+            return;
+        };
+        client.link = None;
+        let active = client.active.as_ref();
+        match active.is_some_and(|(_, settings)| settings.on_demand) {
+            true => {
+                self.feed(id, Event::Stop, now, links, out);
+                if let Some(client) = self.all.get_mut(&id) {
+                    client.is_demanded = false;
+                }
+                self.start(id, now, links, out);
+            }
+            false => self.feed(id, Event::Close, now, links, out),
         }
-        self.feed(id, Event::Close, now, links, out);
         // Settings that changed meanwhile take effect now.
         self.update(id, now, ports, links, out);
     }
@@ -336,7 +407,11 @@ impl Clients {
 
     /// Returns the state of a client without a session, as `monitor` shows it.
     pub(super) fn status(&self, id: ItemId) -> Option<&'static str> {
-        Some(match self.all.get(&id)?.machine.status() {
+        let client = self.all.get(&id)?;
+        if client.waits_for_packets() {
+            return Some("waiting for packets...");
+        }
+        Some(match client.machine.status() {
             Status::Searching | Status::Requesting => "dialing",
             Status::Open => "verifying password...",
             Status::Stopped | Status::Waiting => "disconnected",
@@ -377,6 +452,7 @@ fn link(id: ItemId, port: Port, settings: &Settings, session: &Session) -> Link 
         on: settings.on.clone(),
         role: LinkRole::Client(id),
         pending: None,
+        budget: Budget::default(),
     }
 }
 
@@ -397,6 +473,7 @@ fn setup(settings: &Settings, session: &Session, payload: u16) -> LinkSetup {
         called_id: (&*session.service_name).into(),
         port: settings.on.clone(),
         circuit_id: None,
+        remote_id: None,
         number: session.number.into(),
     }
 }
@@ -419,6 +496,7 @@ fn settings(item: &Item) -> Option<Settings> {
         max_mru: unit(item, "max-mru"),
         mrru: unit(item, "mrru"),
         keepalive: keepalive(item),
+        on_demand: item.is("dial-on-demand"),
     })
 }
 

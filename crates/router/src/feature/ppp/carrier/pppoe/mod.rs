@@ -8,10 +8,12 @@ mod links;
 mod ports;
 mod scan;
 mod servers;
+mod vlans;
 
 use std::collections::BTreeSet;
 
 use dataplane::DropReason;
+use dataplane::gate::PerSender;
 use dataplane::service::{FrameContent, Match, Rate, Scope, Service};
 use frame::InterfaceId;
 use machine::{Instant, Rng};
@@ -26,10 +28,11 @@ use self::links::{Key, LinkRole, Links};
 use self::ports::Ports;
 use self::scan::Scans;
 use self::servers::Servers;
+use self::vlans::{TaggedPacket, VlanKey, Vlans};
 use super::{Carrier, CarrierOutput, LinkEvent, LinkId, Registration};
 use crate::feature::hear::{How, Outgoing, ReceiveOutcome, ReceivedPacket};
 use crate::feature::{Effect, Effects, View};
-use crate::intent::ItemId;
+use crate::intent::{ItemId, Name};
 use crate::kind::{AnyKind, pppoe as kind};
 use crate::lists;
 use crate::running::Running;
@@ -54,9 +57,21 @@ pub(super) const CARRIER: Registration = Registration {
 /// Names of the services.
 const DISCOVERY: &str = "pppoe-discovery";
 const SESSION: &str = "pppoe-session";
-/// Rate of each service on a worker. A link address has half of it: a host may have many sessions.
+const VLAN_DISCOVERY: &str = "pppoe-vlan-discovery";
+/// Rate of each service on a worker. For session data a link address has half of it: a host may have many sessions.
 const RATE: Rate = Rate {
     per_second: 50_000,
+    burst: 4096,
+};
+/// Rate of discovery from one link address on a worker. A client sends two packets for a session, and a server as many
+/// to each of the clients that this router has.
+const OF_SENDER: Rate = Rate {
+    per_second: 100,
+    burst: 400,
+};
+/// Rate of discovery on one interface on a worker.
+const OF_INTERFACE: Rate = Rate {
+    per_second: 25_000,
     burst: 4096,
 };
 
@@ -68,8 +83,9 @@ struct Pppoe {
     clients: Clients,
     servers: Servers,
     scans: Scans,
-    /// Interfaces whose PPPoE frames control receives.
-    listening: BTreeSet<InterfaceId>,
+    vlans: Vlans,
+    /// Interfaces whose PPPoE frames control receives, by service.
+    listening: BTreeSet<(InterfaceId, &'static str)>,
 }
 
 impl Pppoe {
@@ -80,6 +96,7 @@ impl Pppoe {
             clients: Clients::new(secrets.split()),
             servers: Servers::new(secrets),
             scans: Scans::new(secrets.split()),
+            vlans: Vlans::default(),
             listening: BTreeSet::new(),
         }
     }
@@ -87,15 +104,16 @@ impl Pppoe {
     /// Starts and stops the delivery of frames, by the interfaces of clients, servers and scans.
     fn listen(&mut self, out: &mut Effects) {
         let wanted = { self.clients.interfaces() }.chain(self.servers.interfaces());
-        let wanted: BTreeSet<_> = wanted.chain(self.scans.interfaces()).collect();
-        for interface in wanted.symmetric_difference(&self.listening) {
-            for service in [DISCOVERY, SESSION] {
-                out.push(Effect::Hear {
-                    service,
-                    interface: *interface,
-                    on: wanted.contains(interface),
-                });
-            }
+        let wanted = wanted.chain(self.scans.interfaces());
+        let untagged = wanted.flat_map(|id| [(id, DISCOVERY), (id, SESSION)]);
+        let tagged = { self.servers.tagged() }.map(|id| (id, VLAN_DISCOVERY));
+        let wanted: BTreeSet<_> = untagged.chain(tagged).collect();
+        for (interface, service) in wanted.symmetric_difference(&self.listening) {
+            out.push(Effect::Hear {
+                service,
+                interface: *interface,
+                on: wanted.contains(&(*interface, *service)),
+            });
         }
         self.listening = wanted;
     }
@@ -116,10 +134,54 @@ impl Pppoe {
                 let link = self.links.find(&arrival.key(packet.session));
                 match link.map(|(_, link)| link.role) {
                     Some(LinkRole::Client(_)) => self.receive_as_client(arrival, packet, out),
-                    _ => self.servers.receive(arrival, packet, &mut self.links, out),
+                    _ => match self.servers.receive(arrival, packet, &mut self.links, out) {
+                        ReceiveOutcome::NotMine => ReceiveOutcome::Bad(DropReason::PppoeSession),
+                        outcome => outcome,
+                    },
                 }
             }
             _ => self.servers.receive(arrival, packet, &mut self.links, out),
+        }
+    }
+
+    /// Makes the interface of a VLAN for a tagged discovery packet, if a server serves the VLAN.
+    fn receive_tagged(
+        &mut self,
+        arrival: Arrival,
+        heard: &ReceivedPacket<'_>,
+        out: &mut Effects,
+    ) -> ReceiveOutcome {
+        let unknown = ReceiveOutcome::Bad(DropReason::VlanUnknown);
+        let Some((tag, bytes)) = Vlans::read(heard.frame, heard.l3) else {
+            return unknown;
+        };
+        let on = self.ports.name(arrival.interface);
+        let on = on.filter(|on| self.servers.serves_vlan(on, tag.1, &self.ports));
+        let Some(on) = on.cloned() else {
+            return unknown;
+        };
+        let packet = TaggedPacket {
+            from: arrival.from,
+            bytes,
+        };
+        self.vlans
+            .open(VlanKey { on, tag }, packet, arrival.now, out)
+    }
+
+    /// Handles discovery packets that waited for the interface of their VLAN.
+    fn begin_vlan(&mut self, name: &Name, now: Instant, out: &mut CarrierOutput<'_>) {
+        let Some(port) = self.ports.running(name) else {
+            return;
+        };
+        for (from, bytes) in self.vlans.begin(name) {
+            let arrival = Arrival {
+                interface: port.id,
+                from,
+                now,
+            };
+            if let Ok(packet) = Packet::new_checked(&bytes) {
+                self.receive_discovery(arrival, &packet, out);
+            }
         }
     }
 
@@ -153,6 +215,9 @@ impl Pppoe {
                 .stray(arrival, packet.session, &mut self.links, out);
             return ReceiveOutcome::Bad(DropReason::PppoeSession);
         };
+        if !link.admits(packet.payload, arrival.now) {
+            return ReceiveOutcome::Bad(DropReason::PppRate);
+        }
         if let Some(setup) = link.pending.take() {
             self.servers.begin(id, link.key, arrival.now);
             out.events.push(LinkEvent::Up(id, setup));
@@ -188,8 +253,18 @@ impl Carrier for Pppoe {
                 ..Service::new(name, [its], RATE)
             }
         };
+        let discovery = |service: Service| Service {
+            per_sender: PerSender::Link(OF_SENDER),
+            per_interface: Some(OF_INTERFACE),
+            ..service
+        };
+        let mut tagged = service(VLAN_DISCOVERY, EtherType::VLAN);
+        tagged
+            .matches
+            .push(Match::Frame(FrameContent::EtherType(EtherType::QINQ.0)));
         vec![
-            service(DISCOVERY, EtherType::PPPOE_DISCOVERY),
+            discovery(service(DISCOVERY, EtherType::PPPOE_DISCOVERY)),
+            discovery(tagged),
             service(SESSION, EtherType::PPPOE_SESSION),
         ]
     }
@@ -202,6 +277,10 @@ impl Carrier for Pppoe {
     ) {
         let (ports, links) = (&self.ports, &mut self.links);
         self.clients.apply_changes(view, changes, ports, links, out);
+        let ports = PortsOfServers {
+            ports,
+            vlans: &self.vlans,
+        };
         self.servers.apply_changes(view, changes, ports, links, out);
         self.listen(out.effects);
     }
@@ -217,7 +296,14 @@ impl Carrier for Pppoe {
         for name in &changed {
             let (ports, links) = (&self.ports, &mut self.links);
             self.clients.interface_changed(name, now, ports, links, out);
+            let ports = PortsOfServers {
+                ports,
+                vlans: &self.vlans,
+            };
             self.servers.interface_changed(name, now, ports, links, out);
+        }
+        for name in &changed {
+            self.begin_vlan(name, now, out);
         }
         if !changed.is_empty() {
             self.listen(out.effects);
@@ -230,7 +316,7 @@ impl Carrier for Pppoe {
         running: &Running<'_>,
         out: &mut CarrierOutput<'_>,
     ) -> ReceiveOutcome {
-        if !matches!(heard.service, DISCOVERY | SESSION) {
+        if !matches!(heard.service, DISCOVERY | SESSION | VLAN_DISCOVERY) {
             return ReceiveOutcome::NotMine;
         }
         let arrival = Arrival {
@@ -238,6 +324,9 @@ impl Carrier for Pppoe {
             from: heard.source_mac(),
             now: running.now,
         };
+        if heard.service == VLAN_DISCOVERY {
+            return self.receive_tagged(arrival, heard, out.effects);
+        }
         match Packet::new_checked(heard.packet()) {
             Ok(packet) if heard.service == SESSION => self.receive_session(arrival, &packet, out),
             Ok(packet) => self.receive_discovery(arrival, &packet, out),
@@ -250,6 +339,11 @@ impl Carrier for Pppoe {
         let (ports, links) = (&self.ports, &mut self.links);
         self.clients.tick(now, ports, links, out);
         self.servers.tick(now, &mut self.links, out);
+        let has_sessions = |name: &Name| {
+            let port = self.ports.get(name);
+            port.is_some_and(|port| self.servers.has_sessions(port.id))
+        };
+        self.vlans.tick(now, has_sessions, out.effects);
         if self.scans.tick(now, out.effects) {
             self.listen(out.effects);
         }
@@ -260,6 +354,7 @@ impl Carrier for Pppoe {
             self.clients.deadline(),
             self.servers.deadline(),
             self.scans.deadline(),
+            self.vlans.deadline(),
         ];
         all.into_iter().flatten().min()
     }
@@ -314,6 +409,10 @@ impl Carrier for Pppoe {
         }
     }
 
+    fn dial(&mut self, item: Id, now: Instant, out: &mut CarrierOutput<'_>) {
+        self.clients.dial(item.0, now, &mut self.links, out);
+    }
+
     fn client_status(&self, item: Id) -> Option<&'static str> {
         self.clients.status(item.0)
     }
@@ -336,6 +435,13 @@ impl Carrier for Pppoe {
             _ => None,
         }
     }
+}
+
+/// Interfaces that can carry sessions, and which of them are VLANs of servers.
+#[derive(Clone, Copy)]
+struct PortsOfServers<'a> {
+    ports: &'a Ports,
+    vlans: &'a Vlans,
 }
 
 /// Where, from whom and when a packet came.
@@ -385,10 +491,10 @@ const fn client_drop(fault: ClientFault) -> DropReason {
 }
 
 /// Items by the name of the interface or list that they name.
-type ItemsOn = BTreeSet<(crate::intent::Name, ItemId)>;
+type ItemsOn = BTreeSet<(Name, ItemId)>;
 
 /// Returns the items that name an interface or list.
-fn items_on(items: &ItemsOn, name: &crate::intent::Name) -> Vec<ItemId> {
+fn items_on(items: &ItemsOn, name: &Name) -> Vec<ItemId> {
     let named = items.range((name.clone(), 0)..=(name.clone(), ItemId::MAX));
     named.map(|(_, item)| *item).collect()
 }

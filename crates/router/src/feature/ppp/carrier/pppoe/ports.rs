@@ -17,7 +17,7 @@ pub(super) struct Port {
     pub(super) runs: bool,
     /// The layer-3 MTU in bytes.
     mtu: u32,
-    /// Whether a feature made it, so that it has no item.
+    /// The interface is a dynamic object of a feature and has no configuration item.
     pub(super) is_dynamic: bool,
 }
 

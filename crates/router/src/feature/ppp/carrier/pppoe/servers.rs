@@ -13,9 +13,10 @@ use wire::pppoe::{MRU, Packet};
 
 use super::super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup};
 use super::clients::{keepalive, unit};
-use super::links::{Key, Link, LinkRole, Links};
+use super::links::{Budget, Key, Link, LinkRole, Links};
 use super::ports::{Port, Ports};
-use super::{Arrival, IDENTITY, SERVERS, server_drop};
+use super::vlans::VlanKey;
+use super::{Arrival, IDENTITY, PortsOfServers, SERVERS, server_drop};
 use crate::drive::timers::Timers;
 use crate::feature::hear::{Outgoing, ReceiveOutcome};
 use crate::feature::ppp::dial;
@@ -45,6 +46,17 @@ struct Settings {
     pado_delay: Duration,
     max_sessions: Option<u32>,
     one_session_per_host: bool,
+    /// Serves clients without a VLAN.
+    untagged: bool,
+    /// VLANs of clients that have no VLAN interface.
+    vlans: Vec<(u16, u16)>,
+}
+
+impl Settings {
+    fn serves_vlan(&self, vlan_id: u16) -> bool {
+        let mut ranges = self.vlans.iter();
+        ranges.any(|(first, last)| (*first..=*last).contains(&vlan_id))
+    }
 }
 
 /// A server item.
@@ -74,6 +86,8 @@ pub(super) struct Servers {
     serving: BTreeMap<InterfaceId, Serving>,
     /// Interfaces with services, by name.
     names: BTreeMap<Name, InterfaceId>,
+    /// Interfaces on which servers serve VLANs, by name.
+    tagged: BTreeMap<Name, InterfaceId>,
     identity: Arc<str>,
     /// Links that wait for their first PPP packet.
     waiting: Timers<LinkId>,
@@ -87,6 +101,7 @@ impl Servers {
             machine: Server::new(secrets),
             serving: BTreeMap::new(),
             names: BTreeMap::new(),
+            tagged: BTreeMap::new(),
             identity: "".into(),
             waiting: Timers::default(),
         }
@@ -96,10 +111,11 @@ impl Servers {
         &mut self,
         view: &View<'_>,
         changes: Option<&Changes>,
-        ports: &Ports,
+        of: PortsOfServers<'_>,
         links: &mut Links,
         out: &mut CarrierOutput<'_>,
     ) {
+        let ports = of.ports;
         let mut names = BTreeSet::new();
         if concerns(&[IDENTITY], changes) {
             self.set_identity(view);
@@ -127,7 +143,7 @@ impl Servers {
             names.extend({ ports.all() }.map(|(name, _)| name.clone()));
         }
         for name in names {
-            self.interface_changed(&name, view.now, ports, links, out);
+            self.interface_changed(&name, view.now, of, links, out);
         }
     }
 
@@ -151,23 +167,27 @@ impl Servers {
         all.any(|server| self.lists.has(&server.settings.chosen, name, false))
     }
 
-    /// Handles a change of an interface, or of the servers on it.
+    /// Starts, restarts or stops the servers of an interface after a change of the interface or of its servers.
     pub(super) fn interface_changed(
         &mut self,
         name: &Name,
         now: Instant,
-        ports: &Ports,
+        of: PortsOfServers<'_>,
         links: &mut Links,
         out: &mut CarrierOutput<'_>,
     ) {
-        let port = ports.running(name);
+        let port = of.ports.running(name);
+        match port.filter(|_| self.has_vlans(name, of.ports)) {
+            Some(port) => _ = self.tagged.insert(name.clone(), port.id),
+            None => _ = self.tagged.remove(name),
+        }
         let before = self.names.get(name).copied();
         // The name may have belonged to another interface.
         if let Some(id) = before.filter(|id| port.is_none_or(|port| port.id != *id)) {
             self.configure(id, None, now, links, out);
         }
         if let Some(port) = port {
-            let services = self.services_on(name, &port, ports);
+            let services = self.services_on(name, &port, of);
             let serving = (!services.is_empty()).then(|| Serving {
                 name: name.clone(),
                 payload: port.payload(),
@@ -178,16 +198,47 @@ impl Servers {
     }
 
     /// Returns the services of an interface.
-    fn services_on(&self, name: &Name, port: &Port, ports: &Ports) -> Vec<Service> {
-        let its = self.all.iter().filter(|(_, server)| {
-            let settings = &server.settings;
-            match ports.get(&settings.on) {
-                Some(_) => settings.on == *name,
-                None => self.lists.has(&settings.chosen, name, port.is_dynamic),
+    fn services_on(&self, name: &Name, port: &Port, of: PortsOfServers<'_>) -> Vec<Service> {
+        let vlan = of.vlans.vlan_of(name);
+        let its = self.all.iter().filter(|(_, server)| match vlan {
+            Some(VlanKey { on, tag }) => {
+                server.settings.serves_vlan(tag.1) && self.is_on(&server.settings, on, of.ports)
             }
+            None => server.settings.untagged && self.is_on(&server.settings, name, of.ports),
         });
         its.map(|(id, server)| service(*id, &server.settings, port))
             .collect()
+    }
+
+    /// Whether a server serves an interface: `interface` names the interface, or a list with this member.
+    fn is_on(&self, settings: &Settings, name: &Name, ports: &Ports) -> bool {
+        match (ports.get(&settings.on), ports.get(name)) {
+            (Some(_), _) => settings.on == *name,
+            (None, Some(port)) => self.lists.has(&settings.chosen, name, port.is_dynamic),
+            (None, None) => false,
+        }
+    }
+
+    /// Whether a server serves VLANs of an interface.
+    fn has_vlans(&self, name: &Name, ports: &Ports) -> bool {
+        let mut all = self.all.values().map(|server| &server.settings);
+        all.any(|settings| !settings.vlans.is_empty() && self.is_on(settings, name, ports))
+    }
+
+    /// Whether a server serves a VLAN of an interface.
+    pub(super) fn serves_vlan(&self, name: &Name, vlan_id: u16, ports: &Ports) -> bool {
+        let mut all = self.all.values().map(|server| &server.settings);
+        all.any(|settings| settings.serves_vlan(vlan_id) && self.is_on(settings, name, ports))
+    }
+
+    /// Returns the interfaces on which servers serve VLANs.
+    pub(super) fn tagged(&self) -> impl Iterator<Item = InterfaceId> {
+        self.tagged.values().copied()
+    }
+
+    /// Whether an interface has sessions.
+    pub(super) fn has_sessions(&self, id: InterfaceId) -> bool {
+        self.machine.sessions().has_port(u64::from(id.0))
     }
 
     /// Sets the services of an interface.
@@ -287,7 +338,7 @@ impl Servers {
         let peer = key.session.peer.to_string();
         let message = format!("PPPoE connection established from {peer}");
         out.effects.log("pppoe,info", message);
-        let id = opened.circuit_id.as_deref();
+        let text = |id: &Option<Box<[u8]>>| id.as_deref().map(service::pppoe::text);
         let setup = LinkSetup {
             end: LinkEnd::Server {
                 profile: server.settings.profile.clone(),
@@ -297,8 +348,9 @@ impl Servers {
             payload: opened.max_payload.unwrap_or(MRU).min(serving.payload),
             caller_id: peer.into(),
             called_id: Arc::clone(&server.settings.name),
-            port: serving.name.clone(),
-            circuit_id: id.map(|id| String::from_utf8_lossy(id).into()),
+            port: serving.name.trim_matches(['<', '>']).into(),
+            circuit_id: text(&opened.circuit_id),
+            remote_id: text(&opened.remote_id),
             number: key.session.number.into(),
         };
         let link = Link {
@@ -306,6 +358,7 @@ impl Servers {
             on: serving.name.clone(),
             role: LinkRole::Server,
             pending: Some(Box::new(setup)),
+            budget: Budget::default(),
         };
         if let Some(link) = links.add(link) {
             self.waiting.set(link, Some(now + FIRST_PACKET));
@@ -447,9 +500,9 @@ fn of_ppp(settings: &Settings, identity: &Arc<str>) -> ppp::Settings {
     }
 }
 
-/// Reads an item; `None` for a disabled item, and for one that serves no clients without a VLAN.
+/// Reads an item; `None` for a disabled item.
 fn settings(item: &Item) -> Option<Settings> {
-    if item.is("disabled") || !item.is("accept-untagged") {
+    if item.is("disabled") {
         return None;
     }
     let millis = u64::try_from(item.number("pado-delay").unwrap_or(0)).unwrap_or(0);
@@ -469,5 +522,7 @@ fn settings(item: &Item) -> Option<Settings> {
         pado_delay: Duration::from_millis(millis),
         max_sessions: max_sessions.and_then(|max| u32::try_from(max).ok()),
         one_session_per_host: item.is("one-session-per-host"),
+        untagged: item.is("accept-untagged"),
+        vlans: read::vlan_ranges(item, "pppoe-over-vlan-range"),
     })
 }
