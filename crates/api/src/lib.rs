@@ -4,6 +4,8 @@
 //!   state from login to `/quit` and the running commands (`connection.rs`).
 //! - REST: HTTP requests become requests of the script crate, and their rows become JSON (`rest.rs`,
 //!   `body.rs`). `openapi.rs` generates the API description.
+//! - Streams: the rows of a command that goes on, as events (`stream.rs`).
+//! - Views: the visible part of a menu's rows, for tables that follow the router (`view/`).
 //!
 //! The crate knows no menu by name: available requests follow from the menu declarations.
 
@@ -14,6 +16,8 @@ mod connection;
 pub mod openapi;
 pub mod rest;
 mod sentence;
+pub mod stream;
+pub mod view;
 mod word;
 
 pub use body::unescape;

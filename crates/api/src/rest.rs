@@ -215,7 +215,8 @@ fn whole(status: u16, text: &str, out: &mut dyn Answer) -> Result<(), Fault> {
     Ok(())
 }
 
-fn object(fields: &[(&str, String)]) -> String {
+/// Formats a row as a JSON object.
+pub(crate) fn object(fields: &[(&str, String)]) -> String {
     let mut text = String::from("{");
     for (index, (name, value)) in fields.iter().enumerate() {
         if index > 0 {
@@ -335,7 +336,7 @@ impl Fault {
         self.status
     }
 
-    fn of(refusal: &Refusal) -> Self {
+    pub(crate) fn of(refusal: &Refusal) -> Self {
         match &refusal.reason {
             Reason::Interrupted => Self::too_slow(),
             Reason::NoItem => Self::new(404, message(refusal)),

@@ -56,6 +56,11 @@ impl<'a> Config<'a> {
         config
     }
 
+    /// Returns the configuration.
+    pub(crate) const fn store(&self) -> &'a Store {
+        self.store
+    }
+
     /// Returns the enabled items of a menu, in order.
     pub(crate) fn enabled(&self, path: &str) -> Vec<&'a Item> {
         let items = self.store.items(path).map(|item| &**item);

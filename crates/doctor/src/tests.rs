@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::{RULES, examine};
 
 mod fixes;
+mod ppp;
 
 /// Returns the names of the rules with findings.
 fn found(config: &str) -> BTreeSet<&'static str> {
@@ -33,8 +34,15 @@ const WAN: &str = "/ip/dhcp-client/add interface=ether1\n";
 const CLOSED: &str = "/ip/firewall/filter/add chain=input action=accept connection-state=established,related\n\
                       /ip/firewall/filter/add chain=input action=drop in-interface=ether1\n";
 
+/// A rule with the wrong and the correct configuration, in parts.
+type Case = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
 /// Per rule the wrong and the correct configuration, in parts.
-const CASES: &[(&str, &[&str], &[&str])] = &[
+const CASES: &[Case] = &[
     (
         "l7-drop-unscoped",
         &[
@@ -600,7 +608,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
 #[test]
 fn each_rule_finds_its_mistake_and_no_lookalike() {
     let mut complaints = Vec::new();
-    for (name, wrong, right) in CASES {
+    for (name, wrong, right) in CASES.iter().chain(ppp::CASES) {
         if !found(&wrong.concat()).contains(name) {
             complaints.push(format!("{name} does not find its mistake"));
         }
@@ -609,7 +617,9 @@ fn each_rule_finds_its_mistake_and_no_lookalike() {
         }
     }
     assert!(complaints.is_empty(), "{complaints:#?}");
-    let tested: BTreeSet<_> = CASES.iter().map(|(name, ..)| *name).collect();
+    let tested: BTreeSet<_> = { CASES.iter().chain(ppp::CASES) }
+        .map(|(name, ..)| *name)
+        .collect();
     let all: BTreeSet<_> = RULES.iter().map(|rule| rule.name).collect();
     assert_eq!(tested, all);
     assert_eq!(all.len(), RULES.len(), "names are used once");
@@ -634,7 +644,7 @@ fn an_empty_configuration_has_no_mistakes() {
 #[test]
 fn fix_commands_remove_the_finding() {
     let (mut mended, mut complaints) = (0, Vec::new());
-    for (name, wrong, _) in CASES {
+    for (name, wrong, _) in CASES.iter().chain(ppp::CASES) {
         let mut store = schema::store();
         script::check(&mut store, &wrong.concat());
         let findings = examine(&store);

@@ -1,4 +1,5 @@
 // Requests to the router.
+import { failed } from "./live.js";
 
 /** Error with the router's own message. */
 export class Refused extends Error {
@@ -18,6 +19,7 @@ async function ask(method, path, body) {
   try {
     response = await fetch(path, request);
   } catch {
+    failed();
     throw new Refused(0, "the router does not answer");
   }
   const text = await response.text();
@@ -35,12 +37,18 @@ export const session = {
   begin: (user, password) => ask("POST", "/session", { user, password }),
   end: () => ask("DELETE", "/session"),
 };
+/** The index of the menus, the properties of one, and the names of all properties. */
 export const schema = () => ask("GET", "/schema.json");
+export const tools = () => ask("GET", "/tools.json");
+export const properties = (menu) => ask("GET", "/properties" + menu);
+export const searched = () => ask("GET", "/properties.json");
+/** History of traffic and load; `query` as URLSearchParams takes it. */
+export const history = (query) => ask("GET", "/history?" + new URLSearchParams(query).toString().replaceAll("+", "%20"));
 export const print = (menu) => ask("GET", "/rest" + menu);
 export const add = (menu, values) => ask("PUT", "/rest" + menu, values);
 export const set = (menu, id, values) => ask("PATCH", "/rest" + menu + (id ? "/" + escaped(id) : ""), values);
 export const remove = (menu, id) => ask("DELETE", `/rest${menu}/${escaped(id)}`);
-export const history = () => ask("GET",
+export const changes = () => ask("GET",
   "/rest/system/history?.proplist=.id,action,by,time,undoable,redoable,floating-undo");
 const BYTES = "application/octet-stream";
 /** Downloads a file of the router. */

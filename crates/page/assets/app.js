@@ -1,20 +1,34 @@
 // Entry point of the page: login, frame, and routing between parts of the page.
 import * as api from "./api.js";
 import { calculators } from "./calculators.js";
+import { changes, pending } from "./changes.js";
 import { dashboard } from "./dashboard.js";
 import { doctor } from "./doctor.js";
 import { asks, fill, h, whileShown } from "./dom.js";
+import { failed } from "./live.js";
 import { navigation, search } from "./nav.js";
 import { menuPage } from "./table.js";
 import { terminal } from "./terminal.js";
+import { tools } from "./tools.js";
 import { walk } from "./walk.js";
 
 const page = document.getElementById("page");
-const PLACES = { walk: ["Packet walk", walk], doctor: ["Doctor", doctor], terminal: ["Terminal", terminal],
+/** Views beside the menus, with their titles. Those with a function that imports them are loaded when they are opened. */
+const PLACES = { quickset: ["Quick Set", async (...given) => (await import("./quickset.js")).quickSet(...given)],
+  tools: ["Tools", tools], changes: ["Changes", changes], walk: ["Packet walk", walk], doctor: ["Doctor", doctor], terminal: ["Terminal", terminal],
   calculators: ["Calculators", calculators] };
 
 /** State shared by all parts of the page. */
-const world = { user: null, policies: [], menus: new Map(), spaces: {}, may: (policy) => world.policies.includes(policy) };
+const world = { user: null, policies: [], menus: new Map(), spaces: {}, may: (policy) => world.policies.includes(policy), load };
+
+/** Loads the properties of a menu; menus have none before. */
+async function load(menu) {
+  menu.loading ??= api.properties(menu.path).then((properties) => { menu.properties = properties; }, (refused) => {
+    delete menu.loading;
+    throw refused;
+  });
+  await menu.loading;
+}
 
 function theme(next) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -47,11 +61,26 @@ function login(message = "") {
   password.focus();
 }
 
+/** Time between attempts to begin. */
+const RETRY = 1000;
+
+/** Begins with the session of before, or asks for a login; tries again if the router does not answer. */
+async function start() {
+  try {
+    await begin(await api.session.get());
+  } catch (refused) {
+    if (refused.status === 401) return login();
+    if (!(refused instanceof api.Refused)) throw refused;
+    fill(page, h("p", { class: "login", role: "status" }, `The page cannot begin: ${refused.message}. It tries again.`));
+    setTimeout(start, RETRY);
+  }
+}
+
 async function begin(session) {
   Object.assign(world, { user: session.user, policies: session.policies });
   if (!world.menus.size) {
     const told = await api.schema();
-    world.menus = new Map(told.menus.map((menu) => [menu.path, menu]));
+    world.menus = new Map(told.menus.map((menu) => [menu.path, { ...menu, properties: [] }]));
     world.spaces = told.spaces;
     world.calculators = told.calculators;
   }
@@ -72,7 +101,7 @@ function frame(name) {
   /** Changes that undo and redo would apply, as last shown. */
   let next = {};
   const lookBack = async () => {
-    next = changesNext(await api.history());
+    next = changesNext(await api.changes());
     for (const [button, word, change] of [[undo, "Undo", next.undo], [redo, "Redo", next.redo]]) {
       button.title = change ? `${word}: ${told(change)}` : `Nothing to ${word.toLowerCase()}`;
     }
@@ -90,6 +119,7 @@ function frame(name) {
     lookBack().catch(() => {});
     const [state] = [].concat(await api.run("/safe-mode/print"));
     const on = state.enabled === "true";
+    world.safe = on && state.current === "true";
     safe.setAttribute("aria-pressed", String(on));
     safe.className = on ? "main" : "";
     safe.disabled = on && state.current !== "true";
@@ -109,19 +139,22 @@ function frame(name) {
     try {
       await api.run(command, values);
       Object.assign(notice, { textContent: done, className: "faint" });
-      show();
+      // Tables follow the router by themselves.
+      if (!document.getElementById("rows")) show();
     } catch (refused) { notice.textContent = refused.message; }
   };
-  fill(page, h("div", { class: "frame" },
+  const skip = () => document.getElementById("main").focus();
+  fill(page, h("div", { class: "frame" }, h("button", { class: "skip", on: { click: skip } }, "Skip to the content"),
     h("header", { class: "top" },
       h("button", { id: "menu-button", "aria-label": "Show menus", on: { click: toggle } }, "☰"),
       h("a", { class: "name", href: "#/" }, name || "ferroute"), search(world),
-      world.may("write") && [undo, redo, safe, unroll], notice,
+      world.may("write") && [undo, redo, safe, unroll], pending(world, act), notice,
       h("span", { class: "faint" }, world.user),
       h("button", { "aria-label": "Switch between light and dark theme", on: { click: () => theme(true) } }, "◐"),
       h("button", { id: "logout", on: { click: out } }, "Log out"), fault),
     nav, h("main", { id: "main", tabindex: "-1" })));
   whileShown(fault, 5000, lookForFault);
+  whileShown(fault, 4000, failed);
   if (world.may("write")) whileShown(safe, 5000, look);
   navigation(nav, world, Object.entries(PLACES).map(([place, [title]]) => [place, title]));
 }
@@ -159,7 +192,32 @@ function show() {
   menuPage(main, world, menu, id, arguments_);
 }
 
+/** Says that the router does not answer, until it does. */
+function banner(absent) {
+  let element = document.getElementById("gone");
+  if (!element) document.body.prepend(element = h("div", { id: "gone", role: "alert" }));
+  element.textContent = absent ? "The router does not answer. The figures below are old; the page continues by itself." : "";
+}
+
 theme(false);
-addEventListener("hashchange", show);
+// A hidden page sends no requests of its own, but its safe mode must last.
+setInterval(() => { if (world.user && world.safe && document.hidden) api.session.get().catch(() => {}); }, 20_000);
+addEventListener("router-gone", () => banner(true));
+addEventListener("router-back", () => {
+  banner(false);
+  if (!world.user) return;
+  // A router that was started again has no session of this page.
+  api.session.get().then(() => {
+    // Tables continue by themselves; what is written in a form stays.
+    if (!document.querySelector("#rows, #form")) show();
+  }, (refused) => {
+    if (refused.status === 401) dispatchEvent(new Event("session-over"));
+  });
+});
+addEventListener("hashchange", () => {
+  show();
+  // Keyboards and screen readers continue in the new view.
+  if (!document.activeElement?.closest("main")) document.getElementById("main")?.focus({ preventScroll: true });
+});
 addEventListener("session-over", () => { if (world.user) { world.user = null; login("The session has ended. Log in again."); } });
-api.session.get().then(begin, () => login());
+start();

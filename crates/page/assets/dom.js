@@ -47,14 +47,6 @@ export function asks(question, yes) {
   });
 }
 
-/** Formats a rate: 1234567 bits per second as `1.2 Mbps`. */
-export function rate(bits) {
-  for (const [unit, step] of [["Gbps", 1e9], ["Mbps", 1e6], ["kbps", 1e3]]) {
-    if (bits >= step) return `${(bits / step).toFixed(1)} ${unit}`;
-  }
-  return `${Math.round(bits)} bps`;
-}
-
 /** Repeats a job while an element is in the document and the page is visible. */
 export function whileShown(element, milliseconds, job) {
   let due = null;

@@ -1,5 +1,8 @@
 // Menu tree, and search over menus, properties and commands.
+import * as api from "./api.js";
 import { fill, h } from "./dom.js";
+import { first } from "./live.js";
+import { tasksFor } from "./tasks.js";
 
 /** Menus that administrators use most, in order. */
 const FIRST = ["interface", "ip", "ipv6", "routing", "queue", "system", "tool", "log", "file", "user", "certificate", "radius"];
@@ -41,17 +44,41 @@ export function navigation(nav, world, places) {
   }
 }
 
+/** Menus whose rows the search field finds by their values, most likely ones first. */
+const SEARCHED = ["/ip/dhcp-server/lease", "/interface", "/ip/address", "/ip/firewall/filter", "/ip/firewall/nat", "/queue/simple",
+  "/ip/dns/static", "/ip/arp", "/ip/route", "/ip/firewall/address-list", "/interface/wireguard/peers", "/ppp/secret", "/user",
+  "/system/script", "/ip/firewall/mangle", "/ipv6/address"];
+/** Rows found per menu, and delay after typing in milliseconds. */
+const ROWS = 3, DELAY = 250;
+
 /** Creates the search field; Ctrl+K or / moves the focus to it. */
 export function search(world) {
   const list = h("ul", { id: "found", "aria-label": "Found" });
-  const field = h("input", { id: "search", type: "search", placeholder: "Find a menu, property or command (Ctrl+K)",
-    "aria-label": "Find a menu, property or command", on: { input: find, keydown: down } });
+  const field = h("input", { id: "search", type: "search", placeholder: "Search: port forward, 192.168.88.20, … (Ctrl+K)",
+    "aria-label": "Search tasks, menus, properties, addresses and comments", on: { input: find, keydown: down } });
   const box = h("div", { class: "search" }, field, list);
+  let due = 0, searched = null;
+  const line = (address, name, what, help) => h("li", {}, h("a", { href: "#" + address, on: { click: leave, keydown: move } },
+    h("strong", {}, name), what && ` ${what}`, " ", h("span", { class: "faint" }, help)));
   function find() {
-    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = words.length ? matches(world, words).slice(0, 30) : [];
-    fill(list, found.map(([path, what, help]) => h("li", {}, h("a", { href: "#" + path, on: { click: leave, keydown: move } },
-      h("strong", {}, path), what && ` ${what}`, " ", h("span", { class: "faint" }, help)))));
+    const text = field.value, words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    clearTimeout(due);
+    if (!words.length) return fill(list);
+    searched ??= api.searched().then((names) => { world.searched = names; if (field.value) find(); }, () => { searched = null; });
+    const found = matches(world, words).slice(0, 30);
+    const isTask = found.length === 0 || words.join("").length > 2;
+    fill(list, isTask && tasksFor(world, words).slice(0, 6).map(([title, address]) => line(address, title, "", address.split("?")[0])),
+      found.map(([path, what, help]) => line(path, path, what, help)));
+    if (text.trim().length > 2) due = setTimeout(() => findRows(text), DELAY);
+  }
+  /** Adds rows of the router that contain the text; menus are searched one after the other. */
+  async function findRows(text) {
+    for (const menu of SEARCHED.filter((path) => world.menus.has(path))) {
+      const rows = await first({ menu, filter: text, count: ROWS });
+      if (field.value !== text) return;
+      const key = world.menus.get(menu).key;
+      list.append(...rows.map((row) => line(`${menu}/${row[".id"]}`, row[key] ?? row.address ?? row.action ?? menu, row.comment, menu)));
+    }
   }
   function leave() { field.value = ""; fill(list); }
   function down(event) {
@@ -86,11 +113,9 @@ function matches(world, words) {
   for (const menu of world.menus.values()) {
     const spaced = menu.path.replaceAll("/", " ");
     if (all(`${menu.path}${spaced} ${menu.help}`.toLowerCase())) menus.push([menu.path, "", menu.help]);
-    for (const property of [...menu.properties, ...menu.commands]) {
-      if (words.some((word) => property.name.includes(word))
-        && all(`${menu.path}${spaced} ${property.name} ${property.help}`.toLowerCase())) {
-        rest.push([menu.path, property.name, property.help]);
-      }
+    // The names of properties arrive after the first search.
+    for (const [name, help] of [...(world.searched?.[menu.path] ?? []), ...menu.commands.map((command) => [command.name, command.help])]) {
+      if (words.some((word) => name.includes(word)) && all(`${menu.path}${spaced} ${name} ${help}`.toLowerCase())) rest.push([menu.path, name, help]);
     }
   }
   menus.sort((one, other) => one[0].length - other[0].length);

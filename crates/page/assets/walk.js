@@ -30,7 +30,7 @@ export async function walk(main, world, given) {
     h("form", { class: "card", id: "walk-form", on: { submit: ask } }, h("div", { class: "fields" },
       FIELDS.map(([name, title]) => h("label", {}, h("span", {}, title), inputs.get(name)))),
       h("div", { class: "bar" }, h("button", { class: "main", id: "walk-ask" }, "Show the path"))), error, way);
-  if ([...given.keys()].length) ask();
+  if (given.get("src-address") && given.get("dst-address")) ask();
 }
 
 function input(name, interfaces) {

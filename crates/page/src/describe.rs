@@ -1,16 +1,16 @@
-//! Describes the menus for the web page: the data that it needs to draw tables and forms.
+//! Describes the menus for the web page: the data that it needs to draw tables and forms. The page loads the index
+//! first, and the properties of a menu when a user opens the menu.
 
 use std::collections::BTreeMap;
 
 use menu::{Effect, Kind, Menu, MenuShape, Policies, Property};
 use serde_json::{Map, Value, json};
 
-/// Returns the description of all menus as JSON: `menus`; `spaces`, the menus that list the names of each name
-/// space; and the calculators.
+/// Returns the index of all menus as JSON: `menus` without their properties; `spaces`, the menus that list the names
+/// of each name space; and the calculators.
 pub fn describe(menus: &'static [&'static Menu]) -> String {
-    let shown = || menus.iter().filter(|menu| !menu.hidden && !menu.older);
     let mut spaces: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for menu in shown() {
+    for menu in shown(menus) {
         let Some(space) = menu.space.filter(|_| menu.has_rows()) else {
             continue;
         };
@@ -22,8 +22,37 @@ pub fn describe(menus: &'static [&'static Menu]) -> String {
             _ => paths.push(menu.path),
         }
     }
-    let all: Vec<_> = shown().map(|menu| one(menu)).collect();
+    let all: Vec<_> = shown(menus).map(one).collect();
     json!({ "menus": all, "spaces": spaces, "calculators": calculators() }).to_string()
+}
+
+/// Returns the menu at a path, if the page shows it.
+pub fn menu(menus: &'static [&'static Menu], path: &str) -> Option<&'static Menu> {
+    shown(menus).find(|menu| menu.path == path)
+}
+
+/// Returns the properties of a menu as a JSON list.
+pub fn properties(menu: &'static Menu) -> String {
+    menu.properties()
+        .map(property)
+        .collect::<Value>()
+        .to_string()
+}
+
+/// Returns the names and descriptions of all properties as JSON, for searching: `{path: [[name, help], …]}`.
+pub fn searched(menus: &'static [&'static Menu]) -> String {
+    let each = shown(menus).map(|menu| {
+        let names = menu
+            .properties()
+            .map(|property| json!([property.name, property.help]));
+        (menu.path.to_owned(), names.collect())
+    });
+    Value::Object(each.collect()).to_string()
+}
+
+fn shown(menus: &'static [&'static Menu]) -> impl Iterator<Item = &'static Menu> {
+    let all = menus.iter().copied();
+    all.filter(|menu| !menu.hidden && !menu.older)
 }
 
 fn calculators() -> Value {
@@ -60,14 +89,12 @@ fn one(menu: &'static Menu) -> Value {
         .flags
         .iter()
         .map(|flag| json!([flag.letter.to_string(), flag.name]));
-    let properties = menu.properties().map(property);
     let mut said = json!({
         "path": menu.path,
         "help": menu.help,
         "shape": shape,
         "columns": menu.columns,
         "flags": flags.collect::<Value>(),
-        "properties": properties.collect::<Value>(),
         "commands": commands(menu),
     });
     if let Some(members) = said.as_object_mut() {
@@ -121,7 +148,8 @@ fn property(property: &Property) -> Value {
     Value::Object(said)
 }
 
-fn kind(name: &str, kind: Kind, help: &str) -> Map<String, Value> {
+/// Describes the name, help and values of a property or an argument.
+pub(crate) fn kind(name: &str, kind: Kind, help: &str) -> Map<String, Value> {
     let mut said = Map::new();
     let mut say = |name: &str, value: Value| {
         said.insert(name.to_owned(), value);
@@ -148,7 +176,8 @@ fn kind(name: &str, kind: Kind, help: &str) -> Map<String, Value> {
     said
 }
 
-fn mark(members: &mut Map<String, Value>, name: &str, is: bool) {
+/// Sets a member to true if `is`.
+pub(crate) fn mark(members: &mut Map<String, Value>, name: &str, is: bool) {
     if is {
         members.insert(name.to_owned(), json!(true));
     }

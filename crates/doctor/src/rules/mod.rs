@@ -71,4 +71,10 @@ pub const RULES: &[Rule] = &[
     tunnels::FASTPATH_TUNNEL_BYPASS,
     tunnels::PPTP_SECURITY,
     tunnels::DOUBLE_ENCAPSULATION,
+    tunnels::PPPOE_ON_SLAVE_INTERFACE,
+    tunnels::PPPOE_SERVES_NOBODY,
+    tunnels::PPPOE_MTU,
+    tunnels::PPPOE_NOT_MASQUERADED,
+    tunnels::PPPOE_MSS,
+    tunnels::DHCP_CLIENT_BELOW_PPPOE,
 ];

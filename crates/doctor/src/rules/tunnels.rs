@@ -1,13 +1,19 @@
-//! Insecure tunnels.
+//! Tunnels and PPPoE.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use menu::{Item, Value};
+use menu::{Item, Store, Value, quote};
 
-use crate::config::{FILTER, MANGLE, NAT, has, shown, title};
+use crate::config::{Config, FILTER, MANGLE, NAT, has, has_any, name, shown, title};
 use crate::{Rule, Severity};
 
+const CLIENT: &str = "/interface/pppoe-client";
+const SERVER: &str = "/interface/pppoe-server/server";
+/// Bytes of the PPPoE header and the PPP protocol in front of each packet (RFC 2516).
+const HEADERS: i64 = 8;
+/// MTU of Ethernet in bytes.
+const ETHERNET_MTU: i64 = 1500;
 const FAST: &[&str] = &["/interface/eoip", "/interface/gre", "/interface/ipip"];
 
 pub(super) const FASTPATH_TUNNEL_BYPASS: Rule = Rule {
@@ -96,3 +102,185 @@ fn address(value: Option<&Value>) -> Option<IpAddr> {
         None => None,
     }
 }
+
+pub(super) const PPPOE_ON_SLAVE_INTERFACE: Rule = Rule {
+    name: "pppoe-on-slave-interface",
+    severity: Severity::Error,
+    cause: "the bridge takes the frames of its ports: a PPPoE client or server on a bridge port receives no answer",
+    mend: "move it to the bridge, or remove the port from the bridge",
+    find: |config, found| {
+        for path in [CLIENT, SERVER] {
+            for item in config.enabled(path) {
+                let port = item.text("interface");
+                if let Some((bridge, _)) = config.bridge_of(port) {
+                    let fix = format!("{path}/set {} interface={}", item.id, quote(bridge));
+                    let said = format!("{}: {port} is a port of {bridge}", title(item));
+                    found.fixed(&[item], said, vec![fix]);
+                }
+            }
+        }
+    },
+};
+
+pub(super) const PPPOE_SERVES_NOBODY: Rule = Rule {
+    name: "pppoe-serves-nobody",
+    severity: Severity::Error,
+    cause: "a PPPoE server with accept-untagged=no serves the VLANs of pppoe-over-vlan-range alone: without a range no \
+            client gets an offer",
+    mend: "name the VLANs of the clients in pppoe-over-vlan-range, or set accept-untagged=yes",
+    find: |config, found| {
+        for server in config.enabled(SERVER) {
+            if !server.is("accept-untagged") && shown(server, "pppoe-over-vlan-range").is_empty() {
+                let said = format!(
+                    "{} serves neither untagged clients nor a VLAN",
+                    title(server)
+                );
+                let fix = format!("{SERVER}/set {} accept-untagged=yes", server.id);
+                found.fixed(&[server], said, vec![fix]);
+            }
+        }
+    },
+};
+
+pub(super) const PPPOE_MTU: Rule = Rule {
+    name: "pppoe-mtu",
+    severity: Severity::Warning,
+    cause: "PPPoE adds 8 bytes to each packet: the interface below carries only packets that are 8 bytes shorter than \
+            its MTU, and the session does not reach the configured max-mtu or max-mru",
+    mend: "raise the MTU of the interface below (baby jumbo frames, RFC 4638), or leave max-mtu=auto",
+    find: |config, found| {
+        for client in [CLIENT, SERVER]
+            .iter()
+            .flat_map(|path| config.enabled(path))
+        {
+            let units = ["max-mtu", "max-mru"].map(|unit| client.number(unit).unwrap_or(0));
+            let unit = units[0].max(units[1]);
+            let below = client.text("interface");
+            let Some((port, carried)) = mtu_of(config.store(), below) else {
+                continue;
+            };
+            if unit + HEADERS <= carried {
+                continue;
+            }
+            let said = format!(
+                "{} wants packets of {unit} bytes, and {below} carries {}",
+                title(client),
+                carried - HEADERS
+            );
+            let needed = unit + HEADERS;
+            let fix = format!("{}/set {} mtu={needed}", port.menu.path, port.id);
+            found.fixed(&[client, port], said, vec![fix]);
+        }
+    },
+};
+
+/// Returns a port or VLAN and its MTU in bytes; `None` for interfaces that derive the MTU from others.
+fn mtu_of<'a>(store: &'a Store, interface: &str) -> Option<(&'a Item, i64)> {
+    let item: &Item = store.named("interface", interface)?;
+    let is_plain = matches!(item.menu.path, "/interface/ethernet" | "/interface/vlan");
+    is_plain.then(|| (item, item.number("mtu").unwrap_or(ETHERNET_MTU)))
+}
+
+pub(super) const PPPOE_NOT_MASQUERADED: Rule = Rule {
+    name: "pppoe-not-masqueraded",
+    severity: Severity::Error,
+    cause: "packets leave by the PPPoE client's own interface, not by the interface below: rules for that interface \
+            or for a list without the client do not match, and the provider drops the untranslated packets",
+    mend: "put the PPPoE client into the interface list of the outside, or name it in the rule",
+    find: |config, found| {
+        let rules = config.chain(NAT, "srcnat").iter().copied();
+        let rules: Vec<_> = rules.filter(|rule| translates(rule)).collect();
+        for client in config.enabled(CLIENT) {
+            let own = client.text("name");
+            if !client.is("add-default-route") || rules.iter().any(|rule| covers(config, rule, own))
+            {
+                continue;
+            }
+            let named = |rule: &&&Item| has_any(rule, &["out-interface", "out-interface-list"]);
+            let Some(rule) = rules.iter().find(named) else {
+                continue;
+            };
+            let fix = match name(rule, "out-interface-list") {
+                Some(list) => format!(
+                    "/interface/list/member/add list={} interface={}",
+                    quote(list),
+                    quote(own)
+                ),
+                None => format!("{NAT}/set {} out-interface={}", rule.id, quote(own)),
+            };
+            let said = format!("no srcnat rule applies to packets that leave by {own}");
+            found.fixed(&[client, rule], said, vec![fix]);
+        }
+    },
+};
+
+/// Returns true for srcnat rules that translate the source.
+fn translates(rule: &Item) -> bool {
+    matches!(
+        rule.text("action"),
+        "masquerade" | "src-nat" | "netmap" | "same"
+    )
+}
+
+/// Returns true if a rule applies to packets that leave by this interface, or may apply.
+fn covers(config: &Config<'_>, rule: &Item, interface: &str) -> bool {
+    match (rule.get("out-interface"), rule.get("out-interface-list")) {
+        (Some(Value::Not(_)), _) | (_, Some(Value::Not(_))) => true,
+        _ => {
+            let out = name(rule, "out-interface");
+            let list = name(rule, "out-interface-list");
+            out.is_none_or(|out| out == interface || out == "all-ppp")
+                && list.is_none_or(|list| config.is_in(interface, list))
+        }
+    }
+}
+
+pub(super) const DHCP_CLIENT_BELOW_PPPOE: Rule = Rule {
+    name: "dhcp-client-below-pppoe",
+    severity: Severity::Warning,
+    cause: "a DHCP client on the interface below a PPPoE client adds a second default route with the same distance, \
+            if a modem or another router answers: half of the connections leave by it",
+    mend: "disable the DHCP client, or set add-default-route=no to reach only the modem's page",
+    find: |config, found| {
+        let clients = config.enabled(CLIENT);
+        for dhcp in config.enabled("/ip/dhcp-client") {
+            let on = dhcp.text("interface");
+            let above = clients.iter().find(|client| client.text("interface") == on);
+            if let Some(client) = above
+                && client.is("add-default-route")
+                && dhcp.text("add-default-route") != "no"
+            {
+                let said = format!("{on} has a DHCP client, and carries {}", title(client));
+                let fix = format!("/ip/dhcp-client/set {} disabled=yes", dhcp.id);
+                found.fixed(&[dhcp, client], said, vec![fix]);
+            }
+        }
+    },
+};
+
+pub(super) const PPPOE_MSS: Rule = Rule {
+    name: "pppoe-mss",
+    severity: Severity::Warning,
+    cause: "hosts behind the router announce segments for 1500 bytes, which a PPPoE session does not carry: where \
+            ICMP errors are filtered, connections stall after the first packets",
+    mend: "set change-tcp-mss=yes in the profile, or add a mangle rule with action=change-mss",
+    find: |config, found| {
+        let rules = config.enabled(MANGLE);
+        if rules.iter().any(|rule| rule.text("action") == "change-mss") {
+            return;
+        }
+        for client in config.enabled(CLIENT) {
+            let profile = name(client, "profile").unwrap_or("default");
+            let profile = config.store().named("ppp-profile", profile);
+            let fits = client.number("max-mtu").unwrap_or(0) >= ETHERNET_MTU;
+            if let Some(profile) = profile.filter(|_| !fits)
+                && has(profile, "change-tcp-mss")
+                && profile.text("change-tcp-mss") == "no"
+            {
+                let said = format!("{} does not lower the segment size", title(client));
+                let fix = format!("/ppp/profile/set {} change-tcp-mss=yes", profile.id);
+                found.fixed(&[profile, client], said, vec![fix]);
+            }
+        }
+    },
+};

@@ -1,0 +1,73 @@
+//! Configurations of PPPoE clients with a mistake, and similar correct ones.
+
+use super::{BRIDGE, Case, WAN};
+
+const PPPOE: &str = "/interface/pppoe-client/add disabled=no name=pppoe-out1 interface=ether1 \
+                     user=anna add-default-route=yes\n";
+
+/// Per rule the wrong and the correct configuration, in parts.
+pub(super) const CASES: &[Case] = &[
+    (
+        "pppoe-on-slave-interface",
+        &[
+            BRIDGE,
+            "/interface/pppoe-client/add interface=ether2 user=anna disabled=no\n",
+        ],
+        &[
+            BRIDGE,
+            "/interface/pppoe-client/add interface=lan user=anna disabled=no\n",
+        ],
+    ),
+    (
+        "pppoe-serves-nobody",
+        &[
+            "/interface/pppoe-server/server/add service-name=isp interface=ether1 accept-untagged=no disabled=no\n",
+        ],
+        &[
+            "/interface/pppoe-server/server/add service-name=isp interface=ether1 accept-untagged=no \
+             pppoe-over-vlan-range=10-20 disabled=no\n\
+             /interface/pppoe-server/server/add service-name=lan interface=ether2 disabled=no\n",
+        ],
+    ),
+    (
+        "pppoe-mtu",
+        &[
+            "/interface/pppoe-client/add interface=ether1 user=anna disabled=no max-mtu=1500 max-mru=1500\n",
+        ],
+        &[
+            "/interface/ethernet/set [find default-name=ether1] mtu=1508\n\
+             /interface/pppoe-client/add interface=ether1 user=anna disabled=no max-mtu=1500 max-mru=1500\n\
+             /interface/pppoe-client/add interface=ether2 user=anna disabled=no max-mtu=1492 max-mru=1480\n",
+        ],
+    ),
+    (
+        "pppoe-not-masqueraded",
+        &[
+            PPPOE,
+            "/interface/list/add name=WAN\n/interface/list/member/add list=WAN interface=ether1\n\
+             /ip/firewall/nat/add chain=srcnat action=masquerade out-interface-list=WAN\n",
+        ],
+        &[
+            PPPOE,
+            "/interface/list/add name=WAN\n/interface/list/member/add list=WAN interface=pppoe-out1\n\
+             /ip/firewall/nat/add chain=srcnat action=masquerade out-interface-list=WAN\n",
+        ],
+    ),
+    (
+        "pppoe-mss",
+        &["/ppp/profile/set default change-tcp-mss=no\n", PPPOE],
+        &[
+            "/ppp/profile/add name=clamped change-tcp-mss=yes\n",
+            PPPOE,
+            "/interface/pppoe-client/set pppoe-out1 profile=clamped\n",
+        ],
+    ),
+    (
+        "dhcp-client-below-pppoe",
+        &[WAN, PPPOE],
+        &[
+            "/ip/dhcp-client/add interface=ether1 add-default-route=no\n",
+            PPPOE,
+        ],
+    ),
+];
