@@ -101,6 +101,7 @@ pub(crate) const DAEMONS: &[Daemon] = &[
             "{folder}/dhcpd6.pid",
             "eth0",
         ],
+        needs: "dhcpd",
     },
     taker("client"),
     taker("laptop"),

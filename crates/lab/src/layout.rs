@@ -1,10 +1,7 @@
-//! Layouts of labs, and the list of those that come with ferroute.
+//! Layouts of labs.
 //!
 //! Every layout has a host `router`, whose devices `ether1`, `ether2` … carry no addresses: the router takes
 //! them over as ports. The other hosts run the kernel's network stack.
-
-use crate::everyday::EVERYDAY;
-use crate::story::{SHARED_LANE, SLOW_BRIDGING, TRANSPARENT_QUEUING};
 
 /// A layout: hosts and the wires between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,25 +101,8 @@ impl Layout {
     }
 }
 
-/// Returns the layout of [`LAYOUTS`] with this name.
-pub fn layout(name: &str) -> Option<&'static Layout> {
-    LAYOUTS.iter().find(|layout| layout.name == name)
-}
-
-/// All layouts.
-pub const LAYOUTS: &[Layout] = &[
-    HOME,
-    EVERYDAY,
-    STATIC,
-    PLAIN,
-    SEGMENTS,
-    JUMBO,
-    PMTU,
-    TWO_QUEUES,
-    SLOW_BRIDGING,
-    SHARED_LANE,
-    TRANSPARENT_QUEUING,
-];
+/// Host whose devices a kernel bridge joins: the access network of a provider.
+pub(crate) const SWITCH: &str = "switch";
 
 /// Name of the host that runs ferroute in every layout.
 pub(crate) const ROUTER: &str = "router";
@@ -185,7 +165,7 @@ const INTERNET: Link = Link {
     ],
 };
 
-const LAN: Link = Link {
+pub(crate) const LAN: Link = Link {
     mtu: 1500,
     queues: 1,
     offloads: Offloads::Off,
@@ -213,7 +193,7 @@ const fn taker(name: &'static str) -> Host {
     }
 }
 
-const HOME: Layout = Layout {
+pub(crate) const HOME: Layout = Layout {
     name: "home",
     summary: "two hosts on the LAN, a router with RouterOS's default configuration, a provider and a server",
     hosts: &[
@@ -270,7 +250,7 @@ const HOME: Layout = Layout {
 };
 
 // The default firewall drops documentation addresses; RFC 5180 has prefixes for labs.
-const STATIC: Layout = Layout {
+pub(crate) const STATIC: Layout = Layout {
     name: "static",
     summary: "home, on static addresses, in IPv6 too",
     hosts: &[
@@ -357,7 +337,7 @@ const STATIC: Layout = Layout {
     config: include_str!("../configs/static.rsc"),
 };
 
-const PLAIN: Layout = Layout {
+pub(crate) const PLAIN: Layout = Layout {
     name: "plain",
     summary: "a client on the LAN, a router that filters nothing, a server on the internet",
     hosts: &[CLIENT, ROUTER_HOST, SERVER],
@@ -365,7 +345,7 @@ const PLAIN: Layout = Layout {
     config: include_str!("../configs/plain.rsc"),
 };
 
-const SEGMENTS: Layout = Layout {
+pub(crate) const SEGMENTS: Layout = Layout {
     name: "segments",
     summary: "plain, with hosts that send whole segments and unfinished checksums",
     links: &[
@@ -381,7 +361,7 @@ const SEGMENTS: Layout = Layout {
     ..PLAIN
 };
 
-const JUMBO: Layout = Layout {
+pub(crate) const JUMBO: Layout = Layout {
     name: "jumbo",
     summary: "plain, with links of 9,000 bytes",
     links: &[
@@ -395,7 +375,7 @@ const JUMBO: Layout = Layout {
     ..PLAIN
 };
 
-const TWO_QUEUES: Layout = Layout {
+pub(crate) const TWO_QUEUES: Layout = Layout {
     name: "two-queues",
     summary: "plain, with two queues at every device",
     links: &[
@@ -408,7 +388,7 @@ const TWO_QUEUES: Layout = Layout {
     ..PLAIN
 };
 
-const PMTU: Layout = Layout {
+pub(crate) const PMTU: Layout = Layout {
     name: "pmtu",
     summary: "a hop of 1,400 bytes between the router and a second one, `far`, before the server",
     hosts: &[
@@ -482,79 +462,43 @@ const PMTU: Layout = Layout {
     config: include_str!("../configs/pmtu.rsc"),
 };
 
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-    use std::net::IpAddr;
-
-    use super::*;
-
-    #[test]
-    fn every_layout_has_its_own_name_and_a_router_with_ports() {
-        let names: HashSet<_> = LAYOUTS.iter().map(|layout| layout.name).collect();
-
-        assert_eq!(names.len(), LAYOUTS.len());
-        for layout in LAYOUTS {
-            assert!(layout.host(ROUTER).is_some(), "{}", layout.name);
-            let ports = &["ether1", "ether2", "ether3", "ether4"];
-            let ports = match layout.name {
-                "home" | "static" => &ports[..3],
-                "slow-bridging" => &ports[1..],
-                "everyday" | "shared-lane" => ports,
-                "transparent-queuing" => &["ether1", "ether2", "ether4"],
-                _ => &ports[..2],
-            };
-            assert_eq!(layout.ports(), ports, "{}", layout.name);
-        }
+/// Returns a host without forwarding.
+pub(crate) const fn host(name: &'static str, routes: &'static [Route]) -> Host {
+    Host {
+        name,
+        forwards: false,
+        loopback: &[],
+        routes,
     }
+}
 
-    #[test]
-    fn every_link_end_has_a_host_and_a_unique_device() {
-        for layout in LAYOUTS {
-            let mut seen = HashSet::new();
-            for end in layout.links.iter().flat_map(|link| &link.ends) {
-                assert!(
-                    layout.host(end.host).is_some(),
-                    "{} {}",
-                    layout.name,
-                    end.host
-                );
-                assert!(
-                    seen.insert((end.host, end.device)),
-                    "{} {end:?}",
-                    layout.name
-                );
-                assert!(end.device.len() <= 15, "IFNAMSIZ: {}", end.device);
-            }
-        }
+/// Returns an end of a link.
+pub(crate) const fn end(
+    host: &'static str,
+    device: &'static str,
+    addresses: &'static [&'static str],
+) -> End {
+    End {
+        host,
+        device,
+        addresses,
     }
+}
 
-    #[test]
-    fn every_gateway_is_on_a_link_of_its_host() {
-        for layout in LAYOUTS {
-            for host in layout.hosts {
-                for route in host.routes {
-                    let on_link = addresses_of(layout, host).any(|own| covers(own, route.via));
-                    assert!(on_link, "{} {} {}", layout.name, host.name, route.via);
-                }
-            }
-        }
+/// Returns a link with the standard MTU, one queue and without offloads.
+pub(crate) const fn wire(one: End, other: End) -> Link {
+    Link {
+        mtu: 1500,
+        queues: 1,
+        offloads: Offloads::Off,
+        ends: [one, other],
     }
+}
 
-    fn addresses_of<'a>(layout: &'a Layout, host: &'a Host) -> impl Iterator<Item = &'static str> {
-        let ends = layout.links.iter().flat_map(|link| &link.ends);
-        ends.filter(|end| end.host == host.name)
-            .flat_map(|end| end.addresses.iter().copied())
-    }
-
-    fn covers(own: &str, other: &str) -> bool {
-        let (address, length) = own.split_once('/').expect("an address has a length");
-        let length: u32 = length.parse().expect("a length is a number");
-        let bits = |text: &str| match text.parse().expect("an address") {
-            IpAddr::V4(v4) => (32, u128::from(v4.to_bits())),
-            IpAddr::V6(v6) => (128, v6.to_bits()),
-        };
-        let ((width, own), (other_width, other)) = (bits(address), bits(other));
-        width == other_width && own >> (width - length) == other >> (width - length)
+/// Returns a default route.
+pub(crate) const fn by(via: &'static str) -> Route {
+    Route {
+        destination: "default",
+        via,
     }
 }

@@ -22,11 +22,13 @@
 
 #![forbid(unsafe_code)]
 
+mod catalogue;
 pub mod cli;
 mod daemons;
 mod error;
 mod everyday;
 mod holding;
+mod isp;
 mod lab;
 mod layout;
 pub mod plan;
@@ -35,13 +37,15 @@ pub mod program;
 mod record;
 mod site;
 mod story;
+mod subscribers;
 pub mod testing;
 pub mod traffic;
 
-pub use daemons::{Daemon, File, LEASE, LEASE_SCRIPT, daemons, furnish};
+pub use catalogue::{LAYOUTS, daemons, furnish, layout, setup, sites};
+pub use daemons::{Daemon, File, LEASE, LEASE_SCRIPT};
 pub use error::Error;
 pub use holding::Holding;
 pub use lab::{Lab, Life, Listed, Options};
-pub use layout::{End, Host, LAYOUTS, Layout, Link, Offloads, Route, layout};
-pub use site::{Site, setup, sites};
+pub use layout::{End, Host, Layout, Link, Offloads, Route};
+pub use site::Site;
 pub use story::{Flow, STORIES, Story, story};

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::layout::{End, Host, Layout, Link, Offloads, Route};
+use crate::layout::{End, Host, Layout, Link, Offloads, Route, SWITCH};
 use crate::story::{joined, story};
 
 /// A program to run once in a host's namespace.
@@ -40,6 +40,9 @@ pub fn steps(layout: &Layout, namespace: impl Fn(&str) -> Box<Path>) -> Vec<Step
     {
         steps.push(shell(chip, joined(story)));
     }
+    if layout.host(SWITCH).is_some() {
+        steps.push(shell(SWITCH, joined_by_bridge(layout)));
+    }
     for host in layout.hosts {
         steps.push(ip(host.name, addresses(layout, host)));
     }
@@ -49,6 +52,19 @@ pub fn steps(layout: &Layout, namespace: impl Fn(&str) -> Box<Path>) -> Vec<Step
     steps.extend(layout.links.iter().flat_map(without_offloads));
     steps.retain(|step| step.argv[0] == "ethtool" || !step.input.is_empty());
     steps
+}
+
+/// Returns the script that joins the devices of the switch. They put VLAN tags into the frames: beside a frame, where a
+/// bridge leaves them by default, generic XDP does not see them.
+fn joined_by_bridge(layout: &Layout) -> String {
+    let ports = layout.ports_of(SWITCH).into_iter();
+    let join = ports.map(|port| {
+        format!("ip link set dev {port} master bridge\nethtool -K {port} txvlan off rxvlan off\n")
+    });
+    let join: String = join.collect();
+    format!(
+        "ip link add name bridge type bridge mcast_snooping 0\n{join}ip link set dev bridge up\n"
+    )
 }
 
 /// Returns the MAC address of one end of a link: locally administered, derived from its position in the layout.
@@ -196,7 +212,12 @@ mod tests {
 
             assert!(last("accept_dad") < first("link add"), "{}", layout.name);
             assert!(last("link add") < first("address add"), "{}", layout.name);
-            assert!(last("link set") < first("route add"), "{}", layout.name);
+            let routes = first("route add");
+            assert!(
+                routes.is_none() || last("link set") < routes,
+                "{}",
+                layout.name
+            );
         }
     }
 
@@ -224,5 +245,16 @@ mod tests {
             .collect();
 
         assert_eq!(told, ["far"]);
+    }
+
+    #[test]
+    fn a_switch_joins_its_devices_and_puts_vlan_tags_into_frames() {
+        let script = joined_by_bridge(layout("isp").expect("built in"));
+        for port in ["p1", "p2", "p3"] {
+            let lines = format!(
+                "ip link set dev {port} master bridge\nethtool -K {port} txvlan off rxvlan off\n"
+            );
+            assert!(script.contains(&lines), "{script}");
+        }
     }
 }

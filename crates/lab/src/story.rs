@@ -1,7 +1,7 @@
 //! Labs with a story: a slow or broken configuration, its correction, and traffic that shows the difference.
 //! Each is a lab of [`crate::LAYOUTS`] as well.
 
-use crate::layout::{End, Host, Layout, Link, Offloads, ROUTER, ROUTER_HOST, Route};
+use crate::layout::{Layout, ROUTER, ROUTER_HOST, Route, by, end, host, wire};
 
 /// Story of a lab, beside its hosts and wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,32 +188,6 @@ use-ip-firewall.\n",
     },
 ];
 
-const fn host(name: &'static str, routes: &'static [Route]) -> Host {
-    Host {
-        name,
-        forwards: false,
-        loopback: &[],
-        routes,
-    }
-}
-
-const fn end(host: &'static str, device: &'static str, addresses: &'static [&'static str]) -> End {
-    End {
-        host,
-        device,
-        addresses,
-    }
-}
-
-const fn wire(one: End, other: End) -> Link {
-    Link {
-        mtu: 1500,
-        queues: 1,
-        offloads: Offloads::Off,
-        ends: [one, other],
-    }
-}
-
 pub(crate) const SLOW_BRIDGING: Layout = Layout {
     name: "slow-bridging",
     summary: "story: bridge filter rules for guests slow all bridged traffic down; the switch forwards trusted traffic",
@@ -265,13 +239,6 @@ pub(crate) const TRANSPARENT_QUEUING: Layout = Layout {
     ],
     config: include_str!("../configs/transparent-queuing.rsc"),
 };
-
-const fn by(via: &'static str) -> Route {
-    Route {
-        destination: "default",
-        via,
-    }
-}
 
 const TO_DATA: &[Route] = &[by("10.9.0.1")];
 
@@ -331,6 +298,7 @@ pub(crate) fn joined(story: &Story) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::End;
 
     #[test]
     fn every_flow_has_hosts_of_its_lab_and_a_receivers_address() {

@@ -1,0 +1,25 @@
+-- Accounts of the subscribers: password, address, profile and rate.
+INSERT INTO radcheck (username, attribute, op, value) VALUES ('anna', 'Cleartext-Password', ':=', 'anna-secret');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('anna', 'Framed-IP-Address', ':=', '10.64.0.11');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('anna', 'Mikrotik-Rate-Limit', ':=', '20M/100M');
+INSERT INTO radcheck (username, attribute, op, value) VALUES ('bert', 'Cleartext-Password', ':=', 'bert-secret');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('bert', 'Framed-IP-Address', ':=', '10.64.0.12');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('bert', 'Mikrotik-Rate-Limit', ':=', '20M/100M');
+INSERT INTO radcheck (username, attribute, op, value) VALUES ('cora', 'Cleartext-Password', ':=', 'cora-secret');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('cora', 'Framed-IP-Address', ':=', '10.64.0.13');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('cora', 'Mikrotik-Rate-Limit', ':=', '20M/100M');
+INSERT INTO radcheck (username, attribute, op, value) VALUES ('dora', 'Cleartext-Password', ':=', 'dora-secret');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('dora', 'Framed-IP-Address', ':=', '10.64.0.14');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('dora', 'Mikrotik-Rate-Limit', ':=', '20M/100M');
+INSERT INTO radcheck (username, attribute, op, value) VALUES ('emil', 'Cleartext-Password', ':=', 'emil-secret');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('emil', 'Framed-IP-Address', ':=', '10.64.0.15');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('emil', 'Mikrotik-Rate-Limit', ':=', '20M/100M');
+INSERT INTO radcheck (username, attribute, op, value) VALUES ('fritz', 'Cleartext-Password', ':=', 'fritz-secret');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('fritz', 'Framed-IP-Address', ':=', '10.64.0.16');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('fritz', 'Mikrotik-Rate-Limit', ':=', '20M/100M');
+INSERT INTO radcheck (username, attribute, op, value) VALUES ('gerd', 'Cleartext-Password', ':=', 'gerd-secret');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('gerd', 'Framed-IP-Address', ':=', '10.64.0.17');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('gerd', 'Mikrotik-Rate-Limit', ':=', '20M/100M');
+INSERT INTO radcheck (username, attribute, op, value) VALUES ('hanna', 'Cleartext-Password', ':=', 'hanna-secret');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('hanna', 'Framed-IP-Address', ':=', '10.64.0.18');
+INSERT INTO radreply (username, attribute, op, value) VALUES ('hanna', 'Mikrotik-Rate-Limit', ':=', '20M/100M');
