@@ -17,12 +17,13 @@ for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables pytho
 dnsmasq:dnsmasq-base udhcpd:udhcpd dhcpd:isc-dhcp-server
 ssh:openssh-client node:nodejs curl:curl certificates:ca-certificates keepalived:keepalived
 ovs-vswitchd:openvswitch-switch chronyd:chrony nfcapd:nfdump lldpd:lldpd snmpget:snmp snmptrapd:snmptrapd
-openssl:openssl freeradius:freeradius radclient:freeradius-utils udhcpc:udhcpc dhclient:isc-dhcp-client perfdhcp:kea-admin
+openssl:openssl freeradius:freeradius radclient:freeradius-utils
+rlm_sql_postgresql.so:freeradius-postgresql initdb:postgresql udhcpc:udhcpc dhclient:isc-dhcp-client perfdhcp:kea-admin
 dig:bind9-dnsutils dnsperf:dnsperf aiosmtpd:python3-aiosmtpd
 charon:strongswan-charon swanctl:strongswan-swanctl kernel-libipsec.so:libcharon-extra-plugins
 openssl.so:libstrongswan-standard-plugins curve25519.so:libstrongswan-extra-plugins
 eap-mschapv2.so:libcharon-extauth-plugins
-wg:wireguard-tools modprobe:kmod'
+wg:wireguard-tools modprobe:kmod pppd:ppp pppoe-server:pppoe'
 # Peers that some distributions do not package.
 for_some='wireguard-go:wireguard-go linux.uml:user-mode-linux'
 # Some distributions do not package it; the test of the web page is then skipped.
@@ -35,6 +36,8 @@ has() {
         crt1.o) path=$(cc -print-file-name=crt1.o 2>/dev/null) && [ "$path" != crt1.o ] ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
         charon) [ -x /usr/lib/ipsec/charon ] ;;
+        rlm_*.so) [ -e "/usr/lib/freeradius/$1" ] ;;
+        initdb) [ -n "$(find /usr/lib/postgresql -name initdb 2>/dev/null)" ] ;;
         *.so) [ -e "/usr/lib/ipsec/plugins/libstrongswan-$1" ] ;;
         certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] ;;
         *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ;;

@@ -113,14 +113,35 @@ pub(crate) struct Pppoe {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) start_rate: u32,
+    /// Sessions that end in a second.
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) stop_rate: u32,
     /// Maximum number of sessions in setup (BNG Blaster: max-outstanding).
     #[arg(long, value_name = "N", default_value_t = 800)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) outstanding: u32,
+    /// Keep the accounts in FreeRADIUS instead of local secrets.
+    #[arg(long)]
+    pub(crate) radius: bool,
+    /// Give each session a simple queue.
+    #[arg(long)]
+    pub(crate) queues: bool,
+    /// Send packets over all sessions for this time.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=600))]
+    pub(crate) load: u16,
+    /// End all sessions, and bring them up again.
+    #[arg(long)]
+    pub(crate) rebuild: bool,
+    /// Let this many sessions come and go, and compare the memory before and after.
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) churn: Option<u32>,
     /// Kill the router afterwards, start it from its stored state, and measure the time until all sessions are back.
     #[arg(long)]
     pub(crate) kill: bool,
-    /// Draw sessions over time: sessions.svg, and restored.svg after a kill, in this folder.
+    /// Draw sessions, setup rate, processor time and memory over time (SVG) in this folder.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) plot: Option<PathBuf>,
     /// Print JSON.

@@ -1,6 +1,6 @@
 //! Option `--assume` of offline commands: dynamic addresses, as `ether1=203.0.113.2/24,gateway=203.0.113.1`.
 //!
-//! A running router gets them by DHCP or router advertisements; a router made from a file needs them as
+//! A running router gets them by DHCP, PPPoE or router advertisements; a router made from a file needs them as
 //! options.
 
 use std::net::IpAddr;
@@ -71,11 +71,39 @@ impl Assumption {
     /// # Errors
     /// The router refuses them, for example because the interface does not exist.
     pub(crate) fn apply(&self, router: &mut OfflineRouter) -> Result<(), String> {
-        for command in self.commands() {
+        let commands = match router.assume_session(&self.interface) {
+            Some(adds_route) => self.commands_of_session(adds_route),
+            None => self.commands(),
+        };
+        for command in commands {
             let refused = |why: String| format!("--assume {}=…: {why}", self.interface);
             router.ask(&command).map_err(refused)?;
         }
         Ok(())
+    }
+
+    /// Returns the commands for a point-to-point interface: the gateway is its other end.
+    fn commands_of_session(&self, adds_route: bool) -> Vec<String> {
+        let mut commands = self.commands();
+        commands.truncate(1);
+        let gateway = match self.gateway {
+            Some(IpAddr::V4(gateway)) => {
+                commands[0].push_str(&format!(" network={gateway}"));
+                true
+            }
+            Some(IpAddr::V6(_)) => true,
+            None => false,
+        };
+        if gateway || adds_route {
+            let menu = if self.address.is_ipv6() {
+                "/ipv6"
+            } else {
+                "/ip"
+            };
+            let named = quote_always(&self.interface);
+            commands.push(format!("{menu}/route/add gateway={named}"));
+        }
+        commands
     }
 
     fn commands(&self) -> Vec<String> {
@@ -127,6 +155,14 @@ mod tests {
         assert_eq!(
             read("lan=10.0.0.1/8").expect("an address").commands().len(),
             1
+        );
+        let session = read("pppoe-out1=203.0.113.2/32,gateway=203.0.113.1").expect("both");
+        assert_eq!(
+            session.commands_of_session(false),
+            [
+                "/ip/address/add address=203.0.113.2/32 interface=\"pppoe-out1\" network=203.0.113.1",
+                "/ip/route/add gateway=\"pppoe-out1\"",
+            ]
         );
         for (text, what) in [
             ("203.0.113.2/24", "an interface is missing"),

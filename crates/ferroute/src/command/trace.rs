@@ -228,6 +228,12 @@ impl OfflineRouter {
         Ok(steps)
     }
 
+    /// Opens the session of a PPPoE client. Returns true if the client adds a default route; `None` for other
+    /// interfaces.
+    pub(crate) fn assume_session(&mut self, interface: &str) -> Option<bool> {
+        self.0.assume_session(interface)
+    }
+
     /// Runs a console command; returns its output.
     pub(crate) fn ask(&mut self, command: &str) -> Result<String, String> {
         let mut out = String::new();
@@ -413,6 +419,51 @@ mod tests {
         ] {
             assert!(out.contains(said), "{said}: {out}");
         }
+    }
+
+    #[test]
+    fn a_wan_by_pppoe_is_named_and_may_be_assumed() {
+        let folder = std::env::temp_dir().join(format!("ferroute-trace-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("pppoe.rsc");
+        let dial = "/ip dhcp-client disable [find]\n\
+            /interface pppoe-client add name=pppoe-out1 interface=ether1 user=anna add-default-route=yes disabled=no\n\
+            /interface list member add list=WAN interface=pppoe-out1\n";
+        let home = std::fs::read_to_string(HOME).expect("the default configuration");
+        std::fs::write(&file, format!("{home}{dial}")).expect("a file");
+        let file = file.to_str().expect("a name in UTF-8");
+        let out = [
+            "--src",
+            "192.168.88.10:5000",
+            "--dst",
+            "1.1.1.1:443",
+            "--in",
+        ];
+        let (said, code) = asked(file, &[&out[..], &["ether2"]].concat());
+        assert_eq!(code, UNKNOWN, "{said}");
+        assert!(said.contains("pppoe-out1 (PPPoE)"), "{said}");
+        let back = [
+            "--src",
+            "1.1.1.1:443",
+            "--dst",
+            "203.0.113.2:22",
+            "--in",
+            "pppoe-out1",
+        ];
+        let (said, code) = asked(file, &back);
+        assert_eq!(code, UNKNOWN, "{said}");
+
+        let assumed = ["--assume", "pppoe-out1=203.0.113.2/32"];
+        let (said, code) = asked(file, &[&out[..], &["ether2"], &assumed].concat());
+        assert_eq!(code, 0, "{said}");
+        assert!(
+            said.contains("masquerade") && said.contains("sent by pppoe-out1"),
+            "{said}"
+        );
+        let (said, code) = asked(file, &[&back[..], &assumed].concat());
+        assert_eq!(code, DISCARDED, "{said}");
+        assert!(said.contains("firewall-filter"), "{said}");
+        std::fs::remove_dir_all(&folder).expect("our own folder");
     }
 
     #[test]

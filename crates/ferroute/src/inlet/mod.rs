@@ -8,6 +8,7 @@ pub(crate) mod names;
 pub(crate) mod outgoing;
 pub(crate) mod probes;
 pub(crate) mod radius;
+pub(crate) mod radsec;
 pub(crate) mod resolve;
 pub(crate) mod syslog;
 pub(crate) mod trust;

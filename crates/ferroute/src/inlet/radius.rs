@@ -1,4 +1,4 @@
-//! RADIUS client: a socket per request, and accounting of sessions.
+//! RADIUS client of logins: a socket or connection per request, and accounting of sessions.
 //!
 //! The state machine is [`service::radius`]; this module adds sockets and clock.
 
@@ -12,15 +12,16 @@ use machine::{Machine as _, Rng};
 use router::Aaa;
 use service::radius::{
     Accept, Accounting, Action, Client, Event, LineId, Outcome, Port, Query, Question, Request,
-    Status,
+    Status, SubscriberLine, TlsServer,
 };
 use tokio::net::UdpSocket;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
+use crate::inlet::radsec::{Connection, Destination};
 use crate::run::shared::Shared;
 
-/// Maximum number of concurrent requests; further ones count as unanswered.
+/// Maximum number of concurrent requests; further ones count as unanswered, and accounting waits.
 static REQUEST_SLOTS: Semaphore = Semaphore::const_new(256);
 
 /// Size of the receive buffer: one byte more than a packet may have.
@@ -57,6 +58,7 @@ pub(crate) async fn ask_about(
         called: String::new(),
         router: aaa.router.clone(),
         port: Port::of_service(service.name()),
+        subscriber_line: SubscriberLine::default(),
         session: String::new(),
         classes: Vec::new(),
         timestamp: None,
@@ -82,17 +84,23 @@ pub(crate) async fn ask_about(
 
 /// Sends one request, and waits for the result.
 async fn ask(shared: &Arc<Shared>, aaa: &Aaa, request: Request) -> Outcome {
-    let Ok(_permit) = REQUEST_SLOTS.try_acquire() else {
+    let permit = match request.is_accounting() {
+        true => REQUEST_SLOTS.acquire().await.ok(),
+        false => REQUEST_SLOTS.try_acquire().ok(),
+    };
+    let Some(_permit) = permit else {
         return Outcome::Nobody;
     };
     let rng = Rng::system(router::store::unpredictable);
     let mut client = Client::new(rng);
     let (mut out, mut socket, mut outcome) = (Vec::new(), None, None);
-    let mut datagram = vec![0; DATAGRAM_BYTES];
+    let mut datagram = Vec::new();
     client.handle(Event::Servers(aaa.servers.to_vec()), shared.now(), &mut out);
     let query = Query {
         request,
         server: None,
+        since: None,
+        age: Duration::ZERO,
     };
     client.handle(Event::Query((), Box::new(query)), shared.now(), &mut out);
     while outcome.is_none() {
@@ -103,9 +111,12 @@ async fn ask(shared: &Arc<Shared>, aaa: &Aaa, request: Request) -> Outcome {
                     line,
                     to,
                     source,
+                    tls,
                     bytes,
                 } => {
-                    if let Err(error) = send(shared, &mut socket, line, to, source, &bytes).await {
+                    let to = LineTarget { to, source, tls };
+                    if let Err(error) = send(shared, &mut socket, line, &to, &bytes).await {
+                        let to = to.to;
                         tracing::debug!("radius: {to}: {error}");
                     }
                 }
@@ -118,9 +129,9 @@ async fn ask(shared: &Arc<Shared>, aaa: &Aaa, request: Request) -> Outcome {
             break;
         };
         let left = until.saturating_since(shared.now());
-        match tokio::time::timeout(left, receive(socket.as_ref(), &mut datagram)).await {
-            Ok((line, len, from)) => {
-                let bytes = datagram.get(..len).unwrap_or_default();
+        match tokio::time::timeout(left, receive(socket.as_mut(), &mut datagram)).await {
+            Ok((line, from)) => {
+                let bytes = &datagram;
                 let event = Event::Received { line, from, bytes };
                 client.handle(event, shared.now(), &mut out);
             }
@@ -138,35 +149,58 @@ async fn count(shared: &Arc<Shared>, actions: Vec<Action<()>>) {
     }
 }
 
-/// Socket of a line. Connected sockets receive from the server only.
+/// Destination of a line.
+struct LineTarget {
+    to: SocketAddr,
+    source: Option<IpAddr>,
+    tls: Option<Arc<TlsServer>>,
+}
+
+/// Socket or connection of a line. Connected sockets receive from the server only.
 struct Line {
     id: LineId,
     server: SocketAddr,
-    socket: UdpSocket,
+    transport: Transport,
+}
+
+enum Transport {
+    Datagrams(UdpSocket),
+    Tls(Box<Connection>),
 }
 
 async fn send(
     shared: &Arc<Shared>,
     line: &mut Option<Line>,
     id: LineId,
-    to: SocketAddr,
-    source: Option<IpAddr>,
+    to: &LineTarget,
     bytes: &[u8],
 ) -> io::Result<()> {
     if line.as_ref().is_none_or(|line| line.id != id) {
-        let inside = Arc::clone(shared);
-        let open = move || inside.inside(move || connected(to, source));
-        let socket = spawn_blocking(open).await.map_err(io::Error::other)??;
         *line = Some(Line {
             id,
-            server: to,
-            socket: UdpSocket::from_std(socket)?,
+            server: to.to,
+            transport: open(shared, to).await?,
         });
     }
-    match line {
-        Some(line) => line.socket.send(bytes).await.map(|_| ()),
+    match line.as_mut().map(|line| &mut line.transport) {
+        Some(Transport::Datagrams(socket)) => socket.send(bytes).await.map(|_| ()),
+        Some(Transport::Tls(connection)) => connection.send(bytes).await,
         None => Ok(()),
     }
+}
+
+async fn open(shared: &Arc<Shared>, to: &LineTarget) -> io::Result<Transport> {
+    let LineTarget { to, source, tls } = to;
+    let (to, source) = (*to, *source);
+    if let Some(tls) = tls.clone() {
+        let connection = Connection::open(shared, &Destination { to, source, tls }).await;
+        let connection = connection.map_err(io::Error::other)?;
+        return Ok(Transport::Tls(Box::new(connection)));
+    }
+    let inside = Arc::clone(shared);
+    let open = move || inside.inside(move || connected(to, source));
+    let socket = spawn_blocking(open).await.map_err(io::Error::other)??;
+    Ok(Transport::Datagrams(UdpSocket::from_std(socket)?))
 }
 
 /// Opens a socket with a random port.
@@ -181,18 +215,29 @@ fn connected(to: SocketAddr, source: Option<IpAddr>) -> io::Result<std::net::Udp
     Ok(socket)
 }
 
-/// Receives a datagram; waits forever without a socket.
-async fn receive(line: Option<&Line>, datagram: &mut [u8]) -> (LineId, usize, SocketAddr) {
-    loop {
-        match line {
-            Some(line) => match line.socket.recv(datagram).await {
-                Ok(len) => return (line.id, len, line.server),
+/// Receives a packet; waits forever without a line, or after its connection failed.
+async fn receive(line: Option<&mut Line>, packet: &mut Vec<u8>) -> (LineId, SocketAddr) {
+    let Some(line) = line else {
+        return std::future::pending().await;
+    };
+    match &mut line.transport {
+        Transport::Datagrams(socket) => loop {
+            packet.resize(DATAGRAM_BYTES, 0);
+            match socket.recv(packet).await {
+                Ok(len) => {
+                    packet.truncate(len);
+                    break;
+                }
                 // ICMP reports a closed port at once, but the server may open it yet.
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-            },
-            None => std::future::pending().await,
-        }
+            }
+        },
+        Transport::Tls(connection) => match connection.receive().await {
+            Ok(bytes) => *packet = bytes,
+            Err(_) => return std::future::pending().await,
+        },
     }
+    (line.id, line.server)
 }
 
 impl Session {

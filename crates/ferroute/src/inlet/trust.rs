@@ -1,7 +1,7 @@
 //! TLS client settings: trusted certificates, and the configuration of outgoing connections.
 //!
-//! All clients use it: DNS over HTTPS, `/tool/fetch`, remote logs. The router's configuration decides about
-//! trust ([`certificate::Trust`]), read when a connection starts.
+//! All clients use it: DNS over HTTPS, `/tool/fetch`, remote logs, RADIUS over TLS. The router's configuration decides
+//! about trust ([`certificate::Trust`]), read when a connection starts.
 
 use std::sync::Arc;
 
@@ -9,7 +9,9 @@ use certificate::{Check, Facts, Trust};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
+use rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime,
+};
 use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -34,6 +36,97 @@ pub(crate) fn client(trust: &Trust, wanted: &str, check: Check) -> Result<Client
     Ok(config)
 }
 
+/// Certificate with its issuers, and its private key.
+pub(crate) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+/// Returns the TLS configuration for a RADIUS server (RFC 6614, 2.3), with the certificate of this router. The server's
+/// certificate must come from an authority of `/certificate`; public authorities vouch for no RADIUS server. `by_name`
+/// also requires the server's name in it: servers that are configured by address rarely have that in their certificate.
+///
+/// # Errors
+/// The certificate of this router does not fit its key, or a certificate revocation list cannot be read.
+pub(crate) fn radsec(
+    trust: &Trust,
+    identity: Option<TlsIdentity>,
+    by_name: bool,
+) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let roots: Vec<_> = trust.own("radius").cloned().collect();
+    let own = Vec::new();
+    let chains = chains(roots, trust.lists(), Check::Full, &provider)?;
+    let verifier = RadsecTrust {
+        trust: ConfiguredTrust {
+            chains,
+            own,
+            provider: Arc::clone(&provider),
+        },
+        by_name,
+    };
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    match identity {
+        Some((chain, key)) => {
+            let config = builder.with_client_auth_cert(chain, key);
+            config.map_err(|error| error.to_string())
+        }
+        None => Ok(builder.with_no_client_auth()),
+    }
+}
+
+/// Certificate verifier of RADIUS servers.
+#[derive(Debug)]
+struct RadsecTrust {
+    trust: ConfiguredTrust,
+    by_name: bool,
+}
+
+impl ServerCertVerifier for RadsecTrust {
+    fn verify_server_cert(
+        &self,
+        end: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self.trust.verify_server_cert(end, between, name, ocsp, now);
+        match verified {
+            // The chain is verified before the name.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if !self.by_name => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.trust
+            .verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.trust
+            .verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.trust.supported_verify_schemes()
+    }
+}
+
 /// Certificate verifier with the trust of the configuration.
 #[derive(Debug)]
 struct ConfiguredTrust {
@@ -51,34 +144,11 @@ impl ConfiguredTrust {
         check: Check,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Self, String> {
-        let mut roots = RootCertStore::empty();
-        let own: Vec<_> = trust.own(wanted).cloned().collect();
-        // Certificates that cannot be an authority are skipped.
-        let _ = roots.add_parsable_certificates(trust.roots(wanted).cloned());
-        let provider = Arc::clone(provider);
-        if roots.is_empty() {
-            return Ok(Self {
-                chains: None,
-                own,
-                provider,
-            });
-        }
-        let builder =
-            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
-        let lists = trust.lists().iter();
-        let lists: Vec<_> = match check {
-            Check::Full => lists
-                .cloned()
-                .map(CertificateRevocationListDer::from)
-                .collect(),
-            _ => Vec::new(),
-        };
-        let builder = builder.with_crls(lists).allow_unknown_revocation_status();
-        let chains = builder.build().map_err(|error| error.to_string())?;
+        let roots = trust.roots(wanted).cloned().collect();
         Ok(Self {
-            chains: Some(chains),
-            own,
-            provider,
+            chains: chains(roots, trust.lists(), check, provider)?,
+            own: trust.own(wanted).cloned().collect(),
+            provider: Arc::clone(provider),
         })
     }
 
@@ -100,6 +170,31 @@ impl ConfiguredTrust {
         rustls::client::verify_server_name(&ParsedCertificate::try_from(end)?, name)?;
         Ok(ServerCertVerified::assertion())
     }
+}
+
+/// Returns a verifier of chains to these authorities; `None` without any. Certificates that cannot be an authority are
+/// skipped.
+fn chains(
+    roots: Vec<CertificateDer<'static>>,
+    lists: &[Vec<u8>],
+    check: Check,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Option<Arc<WebPkiServerVerifier>>, String> {
+    let mut authorities = RootCertStore::empty();
+    let _ = authorities.add_parsable_certificates(roots);
+    if authorities.is_empty() {
+        return Ok(None);
+    }
+    let (authorities, provider) = (Arc::new(authorities), Arc::clone(provider));
+    let builder = WebPkiServerVerifier::builder_with_provider(authorities, provider);
+    let lists: Vec<_> = match check {
+        Check::Full => { lists.iter().cloned() }
+            .map(CertificateRevocationListDer::from)
+            .collect(),
+        _ => Vec::new(),
+    };
+    let builder = builder.with_crls(lists).allow_unknown_revocation_status();
+    builder.build().map(Some).map_err(|error| error.to_string())
 }
 
 impl ServerCertVerifier for ConfiguredTrust {

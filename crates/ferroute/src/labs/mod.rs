@@ -150,7 +150,7 @@ impl Live {
         };
         let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
         let mut daemons = begin(&lab, layout, &furniture(&control))?;
-        daemons.extend(sites::start(&lab, layout, &furniture(&control))?);
+        let sites = sites::prepare(&lab, layout, &furniture(&control))?;
         let story = lab::story(layout.name);
         let board = story.and_then(|story| story.board);
         let mut run = Run {
@@ -183,6 +183,8 @@ impl Live {
         if run.config.is_none() {
             sites::complete(layout, &control)?;
         }
+        // The other routers find the one in the host `router` running.
+        daemons.extend(sites::begin(layout, sites)?);
         Ok(Self {
             lab,
             router,
@@ -217,10 +219,10 @@ fn begin(lab: &Lab, layout: &Layout, folder: &Path) -> Result<Vec<Child>, String
     std::fs::create_dir_all(folder).map_err(broken)?;
     lab::furnish(layout, folder).map_err(broken)?;
     let start = |daemon: &lab::Daemon| {
-        if !installed(daemon.argv[0]) {
+        if !installed(daemon.needs) {
             return Err(format!(
                 "`{}` is not installed, and the lab `{}` needs it: `make deps` installs it",
-                daemon.argv[0], layout.name
+                daemon.needs, layout.name
             ));
         }
         let argv = daemon.words(folder);
@@ -331,7 +333,7 @@ fn needs(layout: &Layout) -> String {
             _ => {
                 let (port, end) = (one, other);
                 let mut daemons = lab::daemons(layout).iter();
-                if daemons.any(|daemon| daemon.host == end.host) {
+                if daemons.any(|daemon| daemon.host == end.host && daemon.is_dhcp_client()) {
                     text.push_str(&format!(
                         "  at {}: {}, which asks for an address by DHCP\n",
                         port.device, end.host
@@ -362,9 +364,11 @@ fn hints(layout: &Layout, name: &str, control: &Path, own: bool) -> String {
     let server = others
         .next()
         .and_then(|end| end.addresses.first()?.split('/').next());
-    let first = match lab::daemons(layout).is_empty() {
-        true => "/interface/print stats",
-        false => "/ip/dhcp-server/lease/print",
+    let mut daemons = lab::daemons(layout).iter();
+    let first = match daemons.any(lab::Daemon::is_dhcp_client) {
+        true => "/ip/dhcp-server/lease/print",
+        false if layout.config.contains("/interface pppoe-server") => "/ppp/active/print",
+        false => "/interface/print stats",
     };
     let from_client = match server.filter(|_| own) {
         Some(server) => format!("ping {server}"),

@@ -1,5 +1,6 @@
 //! Further routers of a lab: instances of this program in other hosts.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
@@ -15,31 +16,68 @@ const ROUTER: &str = "router";
 /// Time limit for a router's console to answer.
 const CONSOLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Starts the routers of a layout beside that in the host `router`; their files are in `folder`.
+/// Script of a shell in the host of a router: it becomes the router once a line arrives, and ends without one.
+const ON_COMMAND: &str = "read begin && exec \"$@\" </dev/null";
+
+/// A router that waits in its host for the command to begin.
+pub(super) struct WaitingSite {
+    host: &'static str,
+    control: PathBuf,
+    child: Child,
+}
+
+/// Prepares the routers of a layout beside the one in the host `router`: their processes wait in their hosts, which
+/// this thread may not enter later. Their files are in `folder`.
 ///
 /// # Errors
-/// A router cannot be started, or refuses a command.
-pub(super) fn start(lab: &Lab, layout: &Layout, folder: &Path) -> Result<Vec<Child>, String> {
-    let mut children = Vec::new();
+/// A file cannot be written, or a process cannot be started.
+pub(super) fn prepare(
+    lab: &Lab,
+    layout: &Layout,
+    folder: &Path,
+) -> Result<Vec<WaitingSite>, String> {
+    let mut sites = Vec::new();
     for site in lab::sites(layout) {
         let path = |ending: &str| folder.join(site.host).with_extension(ending);
         let config = path("rsc");
         std::fs::write(&config, site.config)
             .map_err(|error| format!("{}: {error}", config.display()))?;
         let control = path("sock");
-        let argv = argv(layout, site.host, &config, &control)?;
+        let mut argv = ["sh", "-c", ON_COMMAND, "sh"].map(str::to_owned).to_vec();
+        argv.extend(argv_of(layout, site.host, &config, &control)?);
         let mut command =
             { lab.command_line(site.host, &argv) }.map_err(|error| error.to_string())?;
         let quiet = command
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let mut child = quiet
+        let child = quiet
             .spawn()
             .map_err(|error| format!("the router in {}: {error}", site.host))?;
-        await_console(site.host, &control, &mut child)?;
-        children.push(child);
-        run_setup(layout, site.host, &control)?;
+        sites.push(WaitingSite {
+            host: site.host,
+            control,
+            child,
+        });
+    }
+    Ok(sites)
+}
+
+/// Starts prepared routers one after the other. Returns their processes.
+///
+/// # Errors
+/// A router does not start, or refuses a command.
+pub(super) fn begin(layout: &Layout, sites: Vec<WaitingSite>) -> Result<Vec<Child>, String> {
+    let mut children = Vec::new();
+    for mut site in sites {
+        let mut input = site.child.stdin.take();
+        let begun = input.as_mut().map(|input| input.write_all(b"\n"));
+        begun
+            .transpose()
+            .map_err(|error| format!("the router in {}: {error}", site.host))?;
+        await_console(site.host, &site.control, &mut site.child)?;
+        children.push(site.child);
+        run_setup(layout, site.host, &site.control)?;
     }
     Ok(children)
 }
@@ -52,7 +90,13 @@ pub(super) fn complete(layout: &Layout, control: &Path) -> Result<(), String> {
     run_setup(layout, ROUTER, control)
 }
 
-fn argv(layout: &Layout, host: &str, config: &Path, control: &Path) -> Result<Vec<String>, String> {
+/// Returns the command line of the router in a host.
+fn argv_of(
+    layout: &Layout,
+    host: &str,
+    config: &Path,
+    control: &Path,
+) -> Result<Vec<String>, String> {
     let program: PathBuf =
         std::env::current_exe().map_err(|error| format!("this program's file: {error}"))?;
     let text = |path: &Path| path.display().to_string();

@@ -30,6 +30,7 @@ use crate::inlet::fetches::PageFetches;
 use crate::inlet::mails::Mails;
 use crate::inlet::names::Names;
 use crate::inlet::probes::Probes;
+use crate::inlet::radsec::RadSec;
 use crate::inlet::syslog::Syslog;
 use crate::run::patterns::Patterns;
 use crate::run::shared::{Shared, local_clock};
@@ -206,6 +207,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let fetches = PageFetches::new(host.clone(), waiting.waker());
     let adlists = AdLists::new(waiting.waker());
     let mails = Mails::new(host.clone(), waiting.waker());
+    let radsec = RadSec::new(waiting.waker());
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -223,12 +225,14 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 fetches,
                 adlists,
                 mails,
+                radsec,
                 syslog: Syslog::default(),
                 heap: Heap::default(),
             };
             while !stop.load(Ordering::SeqCst) {
                 outside.round(&shared);
             }
+            outside.end_accounting(&shared);
             say_farewell(&shared);
             outside.devices.close(shared.lock().control());
             shared.after_change(&mut shared.lock());
@@ -275,6 +279,11 @@ fn print_new(instance: &mut Instance) {
 /// Time for the workers to send farewell messages, and interval of checks.
 const FAREWELL_TIME: Duration = Duration::from_millis(100);
 const FAREWELL_CHECK_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Time for RADIUS servers to acknowledge the end of sessions, and interval of checks. What they have not acknowledged
+/// is stored and sent after the next start.
+const ACCOUNTING_TIME: Duration = Duration::from_secs(1);
+const ACCOUNTING_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Sends farewell messages to the neighbours while the ports are still open.
 fn say_farewell(shared: &Arc<Shared>) {
@@ -344,6 +353,7 @@ struct Outside {
     fetches: PageFetches,
     adlists: AdLists,
     mails: Mails,
+    radsec: RadSec,
     syslog: Syslog,
     heap: Heap,
 }
@@ -352,7 +362,7 @@ impl Outside {
     /// One round: links, mirrors, punted packets, timers; then a sleep until more work arrives. While a transaction
     /// only lets readers in, the work that follows or changes the configuration waits for its end.
     fn round(&mut self, shared: &Arc<Shared>) {
-        let (jobs, datagrams, asks, probes, fetches, mirrors);
+        let (jobs, datagrams, asks, radius, probes, fetches, mirrors);
         let servers = self.names.look();
         let wait = {
             let mut instance = shared.read();
@@ -362,6 +372,7 @@ impl Outside {
                 false => self.follow_configuration(&mut instance),
             };
             asks = self.names.follow(&mut instance, servers);
+            radius = self.radsec.follow(&mut instance);
             self.patterns.follow(&mut instance);
             probes = self.probes.follow(&mut instance);
             fetches = self.fetches.follow(&mut instance);
@@ -402,6 +413,7 @@ impl Outside {
         self.heap.trim();
         self.syslog.send(shared, self.host.as_ref(), &datagrams);
         self.names.put(asks, shared);
+        self.radsec.put(radius, shared);
         self.probes.begin(shared, probes);
         self.fetches.begin(shared, fetches);
         self.patterns.begin();
@@ -435,6 +447,29 @@ impl Outside {
         self.heap.follow(instance.store().revision());
         self.services.follow(self.host.as_deref(), instance.store());
         instance.due_jobs()
+    }
+
+    /// Reports the end of accounted sessions to RADIUS servers while the ports are still open, and stores the reports
+    /// that they do not acknowledge.
+    fn end_accounting(&mut self, shared: &Arc<Shared>) {
+        let until = SystemInstant::now() + ACCOUNTING_TIME;
+        shared.lock().control().end_accounting();
+        loop {
+            let mut instance = shared.lock();
+            shared.set_time(&mut instance);
+            let orders = self.radsec.follow(&mut instance);
+            shared.after_change(&mut instance);
+            let is_ending = instance.control().is_accounting_ending();
+            if !is_ending || SystemInstant::now() >= until {
+                instance.control().store_reports();
+                return;
+            }
+            drop(instance);
+            self.radsec.put(orders, shared);
+            if let Err(error) = self.waiting.wait(Some(ACCOUNTING_CHECK_INTERVAL)) {
+                tracing::error!("waiting: {error}");
+            }
+        }
     }
 
     /// Starts mirror changes and takes over finished ones. Returns true if more may be pending.

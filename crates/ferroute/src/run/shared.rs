@@ -192,6 +192,11 @@ impl Shared {
         course.turn(&mut SessionAccess::following(self), session, rows)
     }
 
+    /// Returns the revisions of the configuration.
+    pub(crate) fn revisions(&self) -> watch::Receiver<u64> {
+        self.revision.subscribe()
+    }
+
     /// Waits for the next turn without occupying a thread.
     pub(crate) async fn pause(&self, pause: Pause) {
         let left = |until: Duration| until.saturating_sub(self.started.elapsed());
@@ -314,6 +319,8 @@ pub(crate) struct Terminal {
     /// Ends safe mode when the session is dropped.
     handle: SessionHandle,
     entered: Arc<LoginSession>,
+    /// Time without a key after which the console ends.
+    longest_idle: Duration,
     /// Number of the last log entry at the console's last check.
     heard: u64,
 }
@@ -340,8 +347,14 @@ impl Terminal {
             session,
             width: 80,
             entered,
+            longest_idle: Duration::MAX,
             heard,
         }
+    }
+
+    /// Sets the time without a key after which the console ends.
+    pub(crate) fn set_longest_idle(&mut self, time: Duration) {
+        self.longest_idle = time;
     }
 
     /// Returns the banner of a remote login.
@@ -486,7 +499,7 @@ impl Shell for Terminal {
     }
 
     fn is_over(&self, idle: Duration) -> bool {
-        self.entered.is_over(idle)
+        idle >= self.longest_idle || self.entered.is_over(idle)
     }
 
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {

@@ -35,6 +35,9 @@ const ADMINISTRATORS: Shares = Shares {
 /// Listening commands per user. They occupy threads only during turns.
 const MAX_LISTENERS: usize = 512;
 
+/// Running commands per user whose rows a page follows.
+const MAX_STREAMS: usize = 12;
+
 /// Concurrent turns of a user's listening commands.
 const CONCURRENT_TURNS: usize = 2;
 
@@ -111,6 +114,12 @@ impl Listener {
     }
 }
 
+/// Permission to run one command that goes on, until dropped.
+pub(crate) struct StreamTurn {
+    _place: OwnedSemaphorePermit,
+    _turn: Turn,
+}
+
 /// Permission to run one command, until dropped.
 pub(crate) struct Turn {
     _share: OwnedSemaphorePermit,
@@ -155,6 +164,20 @@ impl CommandAdmission {
         };
         let turn = timeout(self.patience, turn).await.ok().flatten();
         turn.ok_or_else(|| Reason::failure("too many commands of this user"))
+    }
+
+    /// Waits until a command that goes on may run.
+    ///
+    /// # Errors
+    /// The user has too many, or other commands ran for too long.
+    pub(crate) async fn stream(&self, owner: &CommandOwner) -> Result<StreamTurn, Reason> {
+        let share = self.share((owner.user.clone(), "streams"), MAX_STREAMS);
+        let full =
+            |_| Reason::failure("too many running tools of this user; stop another one first");
+        Ok(StreamTurn {
+            _place: share.try_acquire_owned().map_err(full)?,
+            _turn: self.turn(owner).await?,
+        })
     }
 
     /// Admits a listening command.
@@ -229,6 +252,21 @@ mod tests {
         drop(running);
         turns(&admission, "joe", 1).await;
         assert_eq!(admission.shares.lock().expect("no panic").len(), 1);
+    }
+
+    #[tokio::test]
+    async fn streams_are_bounded_per_user() {
+        let admission = CommandAdmission::new(Duration::from_millis(1));
+        let (eve, joe) = (owner("eve", false, "web"), owner("joe", false, "web"));
+        let mut running = Vec::new();
+        for _ in 0..MAX_STREAMS {
+            running.push(admission.stream(&eve).await.expect("there is room"));
+        }
+
+        assert!(admission.stream(&eve).await.is_err());
+        assert!(admission.stream(&joe).await.is_ok());
+        running.pop();
+        assert!(admission.stream(&eve).await.is_ok());
     }
 
     #[tokio::test]

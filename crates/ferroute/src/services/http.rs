@@ -1,13 +1,17 @@
 //! HTTP at `www` and `www-ssl`: serves the page, and runs REST requests in threads.
 
+mod content;
+mod events;
 mod files;
+mod history;
 mod origin;
+mod reply;
+mod running;
+mod terminal;
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use access::Service;
@@ -15,24 +19,24 @@ use api::rest::{self, Fault, HttpRequest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
-    REFERRER_POLICY, SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
-};
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use menu::{Id, bytes};
 use router::Instance;
-use script::Interrupt;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
+use self::content::Content;
+use self::events::Views;
 use self::files::Transfer;
+use self::reply::{Pieces, SEND_TIMEOUT, Stop, refuse, response, send, text};
+use self::terminal::Consoles;
 use super::admission::{CommandAdmission, CommandOwner, Turn};
 use super::page::{self, Sessions};
 use super::{Conversation, Peer, Speaker, Stream};
@@ -69,6 +73,8 @@ pub(crate) struct Http {
     shared: Arc<Shared>,
     admission: Arc<CommandAdmission>,
     sessions: Arc<Sessions>,
+    views: Arc<Views>,
+    consoles: Arc<Consoles>,
 }
 
 impl Http {
@@ -78,17 +84,26 @@ impl Http {
             shared,
             admission,
             sessions: Arc::default(),
+            views: Arc::default(),
+            consoles: Arc::default(),
         }
     }
 }
 
 impl Speaker for Http {
+    /// Streams have heartbeats: they notice within this time that their client is gone without a farewell.
+    fn acknowledgement_timeout(&self) -> Option<Duration> {
+        Some(SEND_TIMEOUT)
+    }
+
     fn serve(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) -> Conversation {
         Box::pin(async move {
             let visitor = Arc::new(Visitor {
                 shared: Arc::clone(&self.shared),
                 admission: Arc::clone(&self.admission),
                 sessions: Arc::clone(&self.sessions),
+                views: Arc::clone(&self.views),
+                consoles: Arc::clone(&self.consoles),
                 peer,
                 known: Mutex::new(None),
             });
@@ -124,6 +139,8 @@ struct Visitor {
     shared: Arc<Shared>,
     admission: Arc<CommandAdmission>,
     sessions: Arc<Sessions>,
+    views: Arc<Views>,
+    consoles: Arc<Consoles>,
     peer: Peer,
     /// Accepted `Authorization` header with its login.
     known: Mutex<Option<(HeaderValue, Arc<LoginSession>)>>,
@@ -132,22 +149,26 @@ struct Visitor {
 impl Visitor {
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Pieces> {
         let path = request.uri().path();
+        if let Some(rest) = below(path, "/terminal").map(str::to_owned) {
+            return self.terminal(request, &rest).await;
+        }
+        if let Some(command) = below(path, "/run").map(str::to_owned) {
+            return self.run(request, command).await;
+        }
         if let Some(authority) = list_of(path) {
             return self.revoked(authority).await;
         }
         let Some(rest) = path.strip_prefix("/rest").map(str::to_owned) else {
             return match path {
                 "/session" => self.session(request).await,
-                "/schema.json" => match self.enter(request.headers()).await {
-                    Ok(_) => text(StatusCode::OK, "application/json", menus()),
-                    Err(fault) => turn_away(request.headers(), &fault),
-                },
+                "/history" if request.method() == Method::GET => self.history(&request).await,
+                "/events" if request.method() == Method::GET => self.events(&request).await,
                 "/healthz" => self.health(|_| true).await,
                 "/readyz" => self.health(Instance::has_its_ports).await,
                 "/metrics" if request.method() == Method::GET => {
                     self.metrics(request.headers()).await
                 }
-                path => file(path),
+                path => self.content(path, request.headers()).await,
             };
         };
         let (entered, via) = match self.enter(request.headers()).await {
@@ -176,6 +197,36 @@ impl Visitor {
             Ok(turn) => command.run(Arc::clone(&self.shared), &entered, turn).await,
             Err(reason) => refuse(&Fault::new(503, reason.to_string())),
         }
+    }
+
+    /// Returns a file of the page, or a description of menus to users.
+    async fn content(&self, path: &str, headers: &HeaderMap) -> Response<Pieces> {
+        let Some(content) = Content::at(path) else {
+            return refuse(&Fault::not_found());
+        };
+        if content.is_public() {
+            // A connection that loads files for a session of the page is no pending login.
+            self.page_session(headers);
+        } else if let Err(fault) = self.enter(headers).await {
+            return turn_away(headers, &fault);
+        }
+        content.answer(headers).await
+    }
+
+    /// Subscribes to views.
+    async fn events(&self, request: &Request<Incoming>) -> Response<Pieces> {
+        let (entered, via) = match self.enter(request.headers()).await {
+            Ok(known) => known,
+            Err(fault) => return turn_away(request.headers(), &fault),
+        };
+        let access = Access {
+            shared: &self.shared,
+            admission: &self.admission,
+            entered: &entered,
+            via,
+        };
+        let query = request.uri().query().unwrap_or_default();
+        self.views.subscribe(access, query).await
     }
 
     /// Transfers a file in its turn; waiting requests hold no contents.
@@ -209,7 +260,7 @@ impl Visitor {
             return with_cookie(text(StatusCode::NO_CONTENT, "", Bytes::new()), ended);
         }
         if head.method != Method::POST {
-            return match self.sessions.of(&head.headers) {
+            return match self.page_session(&head.headers) {
                 Some(entered) => text(StatusCode::OK, "application/json", who(&entered)),
                 None => stranger(&head.headers),
             };
@@ -298,13 +349,20 @@ impl Visitor {
     /// 401: unknown user. Errors of [`origin::check`].
     async fn enter(&self, headers: &HeaderMap) -> Result<(Arc<LoginSession>, &'static str), Fault> {
         let Some(proof) = headers.get(AUTHORIZATION) else {
-            let entered = self.sessions.of(headers);
+            let entered = self.page_session(headers);
             let entered = entered.ok_or_else(Fault::unauthorized)?;
             return Ok((entered, "web"));
         };
         origin::check(headers)?;
         let entered = self.prove(proof).await;
         Ok((entered.ok_or_else(Fault::unauthorized)?, "rest-api"))
+    }
+
+    /// Returns the page's session of a request, whose connection then is no pending login.
+    fn page_session(&self, headers: &HeaderMap) -> Option<Arc<LoginSession>> {
+        let entered = self.sessions.of(headers)?;
+        self.peer.is_known();
+        Some(entered)
     }
 
     async fn prove(&self, proof: &HeaderValue) -> Option<Arc<LoginSession>> {
@@ -328,6 +386,12 @@ impl Visitor {
         *known = Some((proof.clone(), Arc::clone(&entered)));
         Some(entered)
     }
+}
+
+/// Returns the rest of a path below a folder; empty for the folder itself.
+fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(folder)?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
 /// Parses the authority of a path such as `/crl/1.crl`.
@@ -354,32 +418,6 @@ fn description() -> Bytes {
     static MADE: OnceLock<Bytes> = OnceLock::new();
     let make = || Bytes::from(api::openapi::describe(schema::ALL, schema::VERSION));
     MADE.get_or_init(make).clone()
-}
-
-/// Returns the menu descriptions for the page, generated once.
-fn menus() -> Bytes {
-    static MADE: OnceLock<Bytes> = OnceLock::new();
-    let make = || Bytes::from(::page::describe(schema::ALL));
-    MADE.get_or_init(make).clone()
-}
-
-/// Returns a file of the page.
-fn file(path: &str) -> Response<Pieces> {
-    let Some(asset) = ::page::asset(path) else {
-        return refuse(&Fault::not_found());
-    };
-    let text = Bytes::from_static(asset.text.as_bytes());
-    let mut response = self::text(StatusCode::OK, asset.kind, text);
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (CONTENT_SECURITY_POLICY, ::page::POLICY),
-        (REFERRER_POLICY, "no-referrer"),
-        // Other versions of the router have other files.
-        (CACHE_CONTROL, "no-cache"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    response
 }
 
 /// Returns user and policies of a login.
@@ -423,6 +461,15 @@ async fn collect(body: Incoming, most: usize) -> Result<Bytes, Fault> {
     }
 }
 
+/// Router and user of a request.
+struct Access<'a> {
+    shared: &'a Arc<Shared>,
+    admission: &'a Arc<CommandAdmission>,
+    entered: &'a Arc<LoginSession>,
+    /// Access path of the user in logs and lists.
+    via: &'static str,
+}
+
 /// A REST request.
 struct Command {
     /// Access path of the user in logs and lists.
@@ -458,10 +505,7 @@ impl Command {
                 query: &self.query,
                 body: &self.body,
             };
-            let mut answer = Answer {
-                begun: Some(begun),
-                tell,
-            };
+            let mut answer = Answer::new(begun, tell);
             let mut run = |request: &script::Request, rows: &mut dyn script::Rows| {
                 shared.request(&mut session, request, rows)
             };
@@ -474,7 +518,7 @@ impl Command {
                 let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
                 let pieces = Pieces {
                     first: None,
-                    more: Some((more, stop)),
+                    more: Some((more, Some(stop))),
                 };
                 response(status, "application/json", pieces)
             }
@@ -483,19 +527,17 @@ impl Command {
     }
 }
 
-/// Stops a command once nobody waits for its response.
-struct Stop(Arc<Interrupt>);
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.0.close();
-    }
-}
-
-/// Sending side of a response.
+/// Sending side of a response, used by a thread for blocking work.
 struct Answer {
     begun: Option<oneshot::Sender<u16>>,
     tell: Sender<Bytes>,
+}
+
+impl Answer {
+    fn new(begun: oneshot::Sender<u16>, tell: Sender<Bytes>) -> Self {
+        let begun = Some(begun);
+        Self { begun, tell }
+    }
 }
 
 impl rest::Answer for Answer {
@@ -507,65 +549,8 @@ impl rest::Answer for Answer {
     }
 
     fn write(&mut self, piece: &str) -> ControlFlow<()> {
-        match self.tell.blocking_send(Bytes::from(piece.to_owned())) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
+        send(&self.tell, Bytes::from(piece.to_owned()))
     }
-}
-
-/// Body: one piece, or a stream of pieces.
-struct Pieces {
-    first: Option<Bytes>,
-    more: Option<(Receiver<Bytes>, Stop)>,
-}
-
-impl Body for Pieces {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(Ok(Frame::data(first))));
-        }
-        match &mut self.more {
-            Some((more, _)) => more
-                .poll_recv(context)
-                .map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
-            None => Poll::Ready(None),
-        }
-    }
-}
-
-fn text(status: StatusCode, kind: &'static str, text: Bytes) -> Response<Pieces> {
-    let pieces = Pieces {
-        first: Some(text),
-        more: None,
-    };
-    response(status, kind, pieces)
-}
-
-fn response(status: StatusCode, kind: &'static str, pieces: Pieces) -> Response<Pieces> {
-    let mut response = Response::new(pieces);
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if status != StatusCode::NO_CONTENT {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    }
-    if status == StatusCode::UNAUTHORIZED {
-        let ask = HeaderValue::from_static("Basic realm=\"ferroute\"");
-        headers.insert(WWW_AUTHENTICATE, ask);
-    }
-    response
-}
-
-fn refuse(fault: &Fault) -> Response<Pieces> {
-    let status = StatusCode::from_u16(fault.status()).unwrap_or(StatusCode::BAD_REQUEST);
-    text(status, "application/json", Bytes::from(fault.body()))
 }
 
 #[cfg(test)]

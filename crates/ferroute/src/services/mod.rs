@@ -14,7 +14,7 @@ mod page;
 mod pending_logins;
 mod ssh;
 mod stored_secret;
-mod tls;
+pub(crate) mod tls;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -60,6 +60,11 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// Notes that a session of the page uses the connection: it is no longer closed as a pending login.
+    pub(crate) fn is_known(&self) {
+        self.place.login.is_known();
+    }
+
     /// Authenticates a user, after which the connection counts as a session of the service.
     pub(crate) async fn log_in(
         &self,
@@ -130,6 +135,12 @@ pub(crate) trait Speaker: Send + Sync + 'static {
 
     /// Applies settings outside `/ip/service`. Existing connections continue unchanged.
     fn follow(&self, _: &Store) {}
+
+    /// Returns the time that data may stay unacknowledged before a connection counts as lost (RFC 5482); `None` for
+    /// the kernel's, which may take a quarter of an hour.
+    fn acknowledgement_timeout(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// A service known to `/ip/service`.
@@ -416,6 +427,10 @@ impl Acceptor {
         };
         // Messages are short and need low latency.
         let _ = stream.set_nodelay(true);
+        if let Some(timeout) = self.speaker.acknowledgement_timeout() {
+            let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
+            let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis);
+        }
         let stream = ClosableStream::new(stream, cut);
         let speaker = Arc::clone(&self.speaker);
         tokio::spawn(async move {

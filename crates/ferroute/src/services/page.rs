@@ -25,8 +25,9 @@ const MAX_SESSIONS: usize = 64;
 /// Maximum idle time and maximum age of a session.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const MAX_AGE: Duration = Duration::from_secs(12 * 60 * 60);
-/// Maximum idle time in safe mode: an open page sends requests every few seconds.
-const SAFE_MODE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum idle time in safe mode. An open page sends requests every few seconds; browsers let a hidden one do so once
+/// a minute.
+const SAFE_MODE_TIMEOUT: Duration = Duration::from_secs(150);
 /// Interval of checks.
 const CHECK_INTERVAL: Duration = Duration::from_secs(15);
 /// Name of the cookie.
@@ -141,6 +142,13 @@ impl Sessions {
         let stored = all.get_mut(&secret)?;
         stored.used = now;
         Some(Arc::clone(&stored.entered))
+    }
+
+    /// Returns true if a session has not ended.
+    pub(super) fn contains(&self, entered: &Arc<LoginSession>) -> bool {
+        let all = self.lock();
+        all.values()
+            .any(|stored| Arc::ptr_eq(&stored.entered, entered))
     }
 
     /// Ends the session of a request; returns the cookie that clears the browser's.

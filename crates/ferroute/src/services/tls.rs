@@ -18,6 +18,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
+use crate::inlet::trust::TlsIdentity;
+
 use super::config::Service;
 use super::stored_secret;
 
@@ -103,10 +105,7 @@ impl Tls {
         {
             return Ok(made.acceptor.clone());
         }
-        let key = of_text(item.text("key")).filter(|key| !key.is_empty());
-        let key = key.ok_or("its private key is missing")?;
-        let key = PrivateKeyDer::try_from(key).map_err(str::to_owned)?;
-        let acceptor = acceptor(chain(item, store)?, key, only_tls12);
+        let acceptor = acceptor(chain(item, store)?, private_key(item)?, only_tls12);
         let acceptor = acceptor.map_err(|error| error.to_string())?;
         let made = Made {
             of: Arc::clone(item),
@@ -117,6 +116,25 @@ impl Tls {
         self.made.insert(service.name.clone(), made);
         Ok(acceptor)
     }
+}
+
+/// Returns the certificate with this name, its issuers, and its private key.
+///
+/// # Errors
+/// The certificate does not exist, is not signed, or has no private key.
+pub(crate) fn identity(store: &Store, name: &str) -> Result<TlsIdentity, String> {
+    let item = store.named("certificate", name);
+    let identity = match item {
+        Some(item) => chain(item, store).and_then(|chain| Ok((chain, private_key(item)?))),
+        None => Err(String::from("it does not exist")),
+    };
+    identity.map_err(|why| format!("certificate {name}: {why}"))
+}
+
+fn private_key(item: &Item) -> Result<PrivateKeyDer<'static>, String> {
+    let key = of_text(item.text("key")).filter(|key| !key.is_empty());
+    let key = key.ok_or("its private key is missing")?;
+    PrivateKeyDer::try_from(key).map_err(str::to_owned)
 }
 
 /// Returns a certificate with its issuers, without a self-signed root, which clients have.

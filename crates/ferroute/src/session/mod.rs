@@ -9,5 +9,6 @@ pub(crate) mod history;
 pub(crate) mod interrupts;
 pub(crate) mod jobs;
 pub(crate) mod keyboard;
+pub(crate) mod remote_console;
 pub(crate) mod router_access;
 pub(crate) mod terminal;

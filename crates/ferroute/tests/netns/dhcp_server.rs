@@ -25,7 +25,7 @@ fn start<'a>(config: &'a str, state: &'a Path) -> Start<'a> {
 }
 
 /// Runs udhcpc once with these arguments. Returns the variables of its lease.
-fn udhcpc(lab: &Lab, folder: &Folder, arguments: &str) -> String {
+pub(crate) fn lease_of_udhcpc(lab: &Lab, folder: &Folder, arguments: &str) -> String {
     let script = folder.file("tell");
     std::fs::write(&script, TELL).expect("room");
     run(lab, "client", &format!("chmod 755 {}", script.display()));
@@ -39,7 +39,8 @@ fn udhcpc(lab: &Lab, folder: &Folder, arguments: &str) -> String {
     std::fs::read_to_string(told).expect("it was bound")
 }
 
-fn told(told: &str, name: &str) -> String {
+/// Returns a variable of a lease.
+pub(crate) fn variable(told: &str, name: &str) -> String {
     let mut lines = told.lines();
     let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or_default().trim_matches('\'').to_owned()
@@ -60,7 +61,7 @@ fn stock_clients_get_addresses_and_options() {
     );
     let router = Router::start(&lab, &start(&config, &folder.file("state")));
 
-    let given = udhcpc(&lab, &folder, "-x hostname:pc -O domain");
+    let given = lease_of_udhcpc(&lab, &folder, "-x hostname:pc -O domain");
     for (name, value) in [
         ("ip", "10.9.0.103"),
         ("mask", "24"),
@@ -70,7 +71,7 @@ fn stock_clients_get_addresses_and_options() {
         ("lease", "300"),
         ("serverid", "10.9.0.1"),
     ] {
-        assert_eq!(told(&given, name), value, "{given}");
+        assert_eq!(variable(&given, name), value, "{given}");
     }
     let leases = router.exec("/ip/dhcp-server/lease/print detail without-paging");
     for part in [
@@ -110,16 +111,22 @@ fn it_is_made_static(lab: &Lab, router: &Router, folder: &Folder) {
     router.exec("/ip/dhcp-server/lease/make-static [find address=10.9.0.103]");
     let export = router.exec("/ip/dhcp-server/lease/export terse");
     assert!(export.contains("address=10.9.0.103"), "{export}");
-    assert_eq!(told(&udhcpc(lab, folder, ""), "ip"), "10.9.0.103");
+    assert_eq!(
+        variable(&lease_of_udhcpc(lab, folder, ""), "ip"),
+        "10.9.0.103"
+    );
     router.exec("/ip/dhcp-server/lease/set [find address=10.9.0.103] address=10.9.0.50");
-    assert_eq!(told(&udhcpc(lab, folder, ""), "ip"), "10.9.0.50");
+    assert_eq!(
+        variable(&lease_of_udhcpc(lab, folder, ""), "ip"),
+        "10.9.0.50"
+    );
     router.exec("/ip/dhcp-server/lease/remove [find]");
 }
 
 /// Tests that a static lease with a rate has a simple queue and, if the server is configured so, a DNS name.
 fn it_is_limited(lab: &Lab, router: &Router, folder: &Folder) {
-    let given = udhcpc(lab, folder, "-x hostname:pc");
-    let address = told(&given, "ip");
+    let given = lease_of_udhcpc(lab, folder, "-x hostname:pc");
+    let address = variable(&given, "ip");
     let lease = format!("[find address={address}]");
     router.exec(&format!("/ip/dhcp-server/lease/make-static {lease}"));
     let set = format!("/ip/dhcp-server/lease/set {lease}");
@@ -202,8 +209,8 @@ fn leases_survive_a_kill_of_the_router() {
     for round in 0..3 {
         let router = Router::start(&lab, &start(CONFIG, &state));
         // One more client each round, with its own identifier.
-        let given = udhcpc(&lab, &folder, &format!("-C -x 0x3d:0000{round:02}"));
-        held.push(told(&given, "ip"));
+        let given = lease_of_udhcpc(&lab, &folder, &format!("-C -x 0x3d:0000{round:02}"));
+        held.push(variable(&given, "ip"));
         // The kill follows at once: acknowledged leases must survive.
         router.kill();
     }
@@ -216,8 +223,8 @@ fn leases_survive_a_kill_of_the_router() {
     held.dedup();
     assert_eq!(held.len(), 3, "nobody got another one's: {leases}");
     for round in 0..3 {
-        let given = udhcpc(&lab, &folder, &format!("-C -x 0x3d:0000{round:02}"));
-        assert!(held.contains(&told(&given, "ip")), "{given}");
+        let given = lease_of_udhcpc(&lab, &folder, &format!("-C -x 0x3d:0000{round:02}"));
+        assert!(held.contains(&variable(&given, "ip")), "{given}");
     }
     let leases = router.exec("/ip/dhcp-server/lease/print count-only");
     assert_eq!(leases.trim(), "3");

@@ -27,7 +27,7 @@ const END: &str = "script-ended";
 const NUDGE: Duration = Duration::from_secs(1);
 
 /// Maximum number of consecutive nudges without output.
-const PATIENCE: usize = 60;
+const PATIENCE: usize = 120;
 
 /// A running guest.
 pub(crate) struct Guest {

@@ -16,6 +16,11 @@ const ECHO4: [u8; 2] = [8, 0];
 const ECHO6: [u8; 2] = [128, 129];
 /// Bytes of an echo request behind the IP header.
 const ECHO: usize = 16;
+/// Bytes of a UDP header, and of a packet of the load behind the IP header.
+const UDP: usize = 8;
+const LOAD: usize = UDP + 64;
+/// UDP port of the load (RFC 863).
+const DISCARD: [u8; 2] = [0, 9];
 /// First two bytes of the subscribers' link addresses.
 const PREFIX: [u8; 2] = [0x02, 0x70];
 
@@ -39,6 +44,8 @@ pub(super) enum Payload<'a> {
     Session(u16, &'a [u8]),
     /// Answer to a ping.
     Ping,
+    /// Packet of the load.
+    Data,
 }
 
 /// Reads a received frame.
@@ -49,6 +56,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Payload<'_>> {
     match EtherType(u16::from_be_bytes([header[12], header[13]])) {
         EtherType::PPPOE_DISCOVERY => Some(Payload::Discovery(from, packet)),
         EtherType::PPPOE_SESSION if is_reply(packet.payload) => Some(Payload::Ping),
+        EtherType::PPPOE_SESSION if is_data(packet.payload) => Some(Payload::Data),
         EtherType::PPPOE_SESSION => Some(Payload::Session(packet.session, packet.payload)),
         _ => None,
     }
@@ -62,6 +70,13 @@ fn is_reply(packet: &[u8]) -> bool {
         Some(&IPV6) => field(6) == Some(Protocol::ICMPV6.0) && field(40) == Some(ECHO6[1]),
         _ => false,
     }
+}
+
+/// Whether a PPP packet belongs to the load phase.
+fn is_data(packet: &[u8]) -> bool {
+    packet.starts_with(&IPV4)
+        && packet.get(11) == Some(&Protocol::UDP.0)
+        && packet.get(24..26) == Some(&DISCARD)
 }
 
 /// Returns the bytes of a discovery frame.
@@ -90,17 +105,30 @@ fn begin(source: Mac, destination: Mac, kind: EtherType) -> Vec<u8> {
 
 /// Returns an ICMP echo request from the first to the second address, behind the PPP protocol field.
 pub(super) fn echo4(from: Ipv4Addr, to: Ipv4Addr) -> Vec<u8> {
+    packet4(from, to, Protocol::ICMP, &echo(ECHO4[0], 0))
+}
+
+/// Returns a UDP packet of the load, without checksum, behind the PPP protocol field.
+pub(super) fn data4(from: Ipv4Addr, to: Ipv4Addr) -> Vec<u8> {
+    let mut data = [0; LOAD];
+    data[..2].copy_from_slice(&DISCARD);
+    data[2..4].copy_from_slice(&DISCARD);
+    data[4..6].copy_from_slice(&(LOAD as u16).to_be_bytes());
+    packet4(from, to, Protocol::UDP, &data)
+}
+
+/// Returns an IPv4 packet behind the PPP protocol field.
+fn packet4(from: Ipv4Addr, to: Ipv4Addr, protocol: Protocol, payload: &[u8]) -> Vec<u8> {
     let mut packet = IPV4.to_vec();
-    let total = (20 + ECHO) as u16;
-    let mut header = [0x45, 0, 0, 0, 0, 1, 0, 0, 64, Protocol::ICMP.0, 0, 0];
+    let total = (20 + payload.len()) as u16;
+    let mut header = [0x45, 0, 0, 0, 0, 1, 0, 0, 64, protocol.0, 0, 0];
     header[2..4].copy_from_slice(&total.to_be_bytes());
     packet.extend_from_slice(&header);
     packet.extend_from_slice(&from.octets());
     packet.extend_from_slice(&to.octets());
     let sum = checksum::checksum(&packet[2..]);
     packet[12..14].copy_from_slice(&sum.to_be_bytes());
-    let echo = echo(ECHO4[0], 0);
-    packet.extend_from_slice(&echo);
+    packet.extend_from_slice(payload);
     packet
 }
 

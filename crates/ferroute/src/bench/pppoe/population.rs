@@ -5,21 +5,29 @@ use std::collections::BinaryHeap;
 use std::thread;
 use std::time::{Duration, Instant as Time};
 
-use frame::{Frame, Pool, Port as _, Sizes, VECTOR_FRAMES, Vector};
+use frame::{Frame, Pool, Port as _, Sizes, Vector};
 use machine::{Instant, Rng};
 use netio::PacketPort;
 
 use super::codec;
+use super::monitor::Monitor;
 use super::subscriber::{Counts, Environment, Subscriber};
 
 /// Sleep of an idle generator.
 const NAP: Duration = Duration::from_micros(100);
-/// Interval between two points of a course.
-const SAMPLE: Duration = Duration::from_millis(100);
-/// Pings of which no answer has come yet.
-const PINGS_WAITING: u64 = 512;
-/// Time without any answer after which the remaining pings count as lost.
-const PING_PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum number of pings without an answer yet: below the burst that a router answers.
+const PINGS_WAITING: u64 = 128;
+/// Time without any answer after which a round of pings ends.
+const PING_PATIENCE: Duration = Duration::from_secs(1);
+/// Rounds of pings: a session without an answer is pinged again.
+const PING_ROUNDS: usize = 3;
+/// Maximum number of packets of the load on their way.
+const LOAD_WAITING: u64 = 1_024;
+/// Interval at which the router is asked for its number of sessions, and the command.
+const POLL: Duration = Duration::from_millis(50);
+const SESSIONS: &str = "/ppp/active/print count-only";
+/// Time after the load in which its last packets arrive.
+const LOAD_END: Duration = Duration::from_millis(300);
 
 /// Limits of the build-up, in the terms of BNG Blaster.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +46,14 @@ pub(super) struct BuildUp {
     pub(super) last: Duration,
     /// Number of sessions up at the end.
     pub(super) up: usize,
-    /// Seconds since the beginning, and number of sessions up.
-    pub(super) course: Vec<(f64, f64)>,
+}
+
+/// Result of a load: packets from each subscriber to the next one, through the router.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Load {
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) seconds: f64,
 }
 
 /// Subscribers on a device.
@@ -53,6 +67,7 @@ pub(super) struct Population {
     /// Time of the earliest entry of each subscriber.
     armed: Vec<Option<Instant>>,
     pub(super) counts: Counts,
+    pub(super) monitor: Monitor,
     port: PacketPort,
     pool: Pool,
     received: Vector,
@@ -66,7 +81,7 @@ impl Population {
     ///
     /// # Errors
     /// The kernel's error.
-    pub(super) fn open(device: &str, count: u32, seed: u64) -> Result<Self, String> {
+    pub(super) fn open(device: &str, count: u32, monitor: Monitor) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("{device}: {error}");
         let sizes = Sizes {
             small: 16_384,
@@ -74,7 +89,7 @@ impl Population {
             large: 16,
         };
         let port = PacketPort::open(device, 1).map_err(failed)?.pop();
-        let mut rng = Rng::seeded(seed);
+        let mut rng = Rng::seeded(u64::from(count));
         let subscribers: Vec<_> = (0..count)
             .map(|number| Subscriber::new(number, &mut rng))
             .collect();
@@ -84,6 +99,7 @@ impl Population {
             timers: BinaryHeap::new(),
             armed: vec![None; subscribers.len()],
             counts: Counts::default(),
+            monitor,
             port: port.ok_or_else(|| format!("{device}: no port"))?,
             pool: Pool::new(sizes).map_err(failed)?,
             received: Vector::new(),
@@ -108,7 +124,6 @@ impl Population {
     pub(super) fn build_up(&mut self, pace: Pace, patience: Duration) -> BuildUp {
         let begin = Time::now();
         let (mut dialed, mut result) = (0, BuildUp::default());
-        let mut sample = Duration::ZERO;
         while self.up < self.subscribers.len() && begin.elapsed() < patience {
             let due = begin.elapsed().as_secs_f64() * f64::from(pace.start_rate);
             let room = self.up + pace.outstanding_max as usize;
@@ -119,33 +134,37 @@ impl Population {
             }
             let before = self.up;
             self.step();
-            let elapsed = begin.elapsed();
             if before == 0 && self.up > 0 {
-                result.first = elapsed;
-            }
-            if elapsed >= sample {
-                result.course.push((elapsed.as_secs_f64(), self.up as f64));
-                sample = elapsed + SAMPLE;
+                result.first = begin.elapsed();
             }
         }
         result.last = begin.elapsed();
         result.up = self.up;
-        let end = (result.last.as_secs_f64(), self.up as f64);
-        result.course.push(end);
         result
     }
 
-    /// Waits until the subscribers have dialled a restarted router and all sessions are up.
-    pub(super) fn recover(&mut self, patience: Duration) -> BuildUp {
-        let all = Pace {
-            start_rate: 0,
-            outstanding_max: 0,
-        };
-        self.build_up(all, patience)
+    /// Waits until all sessions are up; subscribers that lost their session dial by themselves.
+    pub(super) fn recover(&mut self, patience: Duration) {
+        let begin = Time::now();
+        while self.up < self.subscribers.len() && begin.elapsed() < patience {
+            self.step();
+        }
     }
 
-    /// Sends a ping over each session, and returns the number of answers.
+    /// Pings over each session, up to [`PING_ROUNDS`] times. Returns the number of sessions with an answer.
     pub(super) fn ping(&mut self, ipv6: bool) -> u64 {
+        for subscriber in &mut self.subscribers {
+            subscriber.is_answered = false;
+        }
+        let before = self.counts.answered;
+        for _ in 0..PING_ROUNDS {
+            self.ping_round(ipv6);
+        }
+        self.counts.answered - before
+    }
+
+    /// Pings over each session without an answer.
+    fn ping_round(&mut self, ipv6: bool) {
         let before = self.counts.answered;
         let (mut sent, mut next, mut last) = (0, 0, (before, Time::now()));
         loop {
@@ -155,10 +174,13 @@ impl Population {
             }
             let is_over = next == self.subscribers.len() && answered >= sent;
             if is_over || last.1.elapsed() > PING_PATIENCE {
-                return answered;
+                return;
             }
             while next < self.subscribers.len() && sent - answered.min(sent) < PINGS_WAITING {
-                if let Some(frame) = self.subscribers[next].ping(ipv6) {
+                let subscriber = &self.subscribers[next];
+                if !subscriber.is_answered
+                    && let Some(frame) = subscriber.ping(ipv6)
+                {
                     self.out.push(frame);
                     sent += 1;
                 }
@@ -168,15 +190,66 @@ impl Population {
         }
     }
 
-    /// Ends all sessions by PADT.
-    pub(super) fn hang_up(&mut self) {
-        for number in 0..self.subscribers.len() {
-            self.with(number, Subscriber::hang_up);
-            if self.out.len() >= VECTOR_FRAMES {
-                self.step();
+    /// Sends packets from each subscriber to the next one, in turn, for a time.
+    pub(super) fn load(&mut self, time: Duration) -> Load {
+        let (before, begin) = (self.counts.delivered, Time::now());
+        let (mut sent, mut next) = (0, 0);
+        let mut last = (before, begin);
+        while begin.elapsed() < time {
+            let received = self.counts.delivered - before;
+            if self.counts.delivered != last.0 {
+                last = (self.counts.delivered, Time::now());
+            }
+            // Lost packets leave the window when nothing arrives any more.
+            let is_stuck = last.1.elapsed() > LOAD_END;
+            let mut waiting = if is_stuck {
+                0
+            } else {
+                sent - received.min(sent)
+            };
+            while waiting < LOAD_WAITING {
+                let to = (next + 1) % self.subscribers.len();
+                let target = self.subscribers[to].progress.ipv4.map(|[own, _]| own);
+                let frame = target.and_then(|target| self.subscribers[next].data(target));
+                self.out.extend(frame);
+                (sent, next, waiting) = (sent + 1, to, waiting + 1);
+            }
+            self.step();
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        self.run_for(LOAD_END);
+        Load {
+            sent,
+            received: self.counts.delivered - before,
+            seconds,
+        }
+    }
+
+    /// Ends all sessions by PADT at this rate per second, and waits until the router has removed them. Returns false if
+    /// sessions remain.
+    ///
+    /// # Errors
+    /// The router does not answer.
+    pub(super) fn hang_up(&mut self, stop_rate: u32, patience: Duration) -> Result<bool, String> {
+        let begin = Time::now();
+        let mut ended = 0;
+        while ended < self.subscribers.len() {
+            let due = begin.elapsed().as_secs_f64() * f64::from(stop_rate);
+            let until = (due as usize).min(self.subscribers.len());
+            for number in ended..until {
+                self.with(number, Subscriber::hang_up);
+            }
+            ended = until;
+            self.step();
+        }
+        while begin.elapsed() < patience {
+            self.run_for(POLL);
+            let rows = self.monitor.router()?.exec(SESSIONS)?;
+            if rows.trim() == "0" {
+                return Ok(true);
             }
         }
-        self.step();
+        Ok(false)
     }
 
     /// Runs for a time.
@@ -242,6 +315,7 @@ impl Population {
             self.with(number, Subscriber::tick);
         }
         self.send();
+        self.monitor.poll(self.up);
         if is_idle {
             thread::park_timeout(NAP);
         }

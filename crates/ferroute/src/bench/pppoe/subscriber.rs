@@ -39,8 +39,10 @@ pub(super) struct Counts {
     pub(super) lost: u64,
     /// Requests that a server refused or left unanswered.
     pub(super) refused: u64,
-    /// Answered pings.
+    /// Sessions over which a ping was answered.
     pub(super) answered: u64,
+    /// Delivered packets of the load.
+    pub(super) delivered: u64,
 }
 
 /// What a subscriber uses beside its state.
@@ -58,6 +60,8 @@ pub(super) struct Subscriber {
     discovery: Client,
     session: Option<Box<ppp::Session>>,
     pub(super) progress: Progress,
+    /// A ping over the session was answered.
+    pub(super) is_answered: bool,
     rng: Rng,
 }
 
@@ -79,6 +83,7 @@ impl Subscriber {
             discovery: Client::new(client::Config::default(), rng.split()),
             session: None,
             progress: Progress::default(),
+            is_answered: false,
             rng,
         }
     }
@@ -101,7 +106,11 @@ impl Subscriber {
             Some(Payload::Discovery(from, packet)) => {
                 self.discover(client::Event::Received { from, packet }, env);
             }
-            Some(Payload::Ping) => env.counts.answered += 1,
+            Some(Payload::Ping) => {
+                let is_repeated = core::mem::replace(&mut self.is_answered, true);
+                env.counts.answered += u64::from(!is_repeated);
+            }
+            Some(Payload::Data) => env.counts.delivered += 1,
             Some(Payload::Session(number, packet)) => {
                 let is_ours =
                     { self.discovery.session() }.is_some_and(|open| open.number == number);
@@ -142,6 +151,14 @@ impl Subscriber {
             let [local, remote] = self.progress.ipv4?;
             codec::echo4(local, remote)
         };
+        Some(codec::session(self.mac, open.peer, open.number, &packet))
+    }
+
+    /// Returns a packet of the load to another subscriber.
+    pub(super) fn data(&self, to: Ipv4Addr) -> Option<Vec<u8>> {
+        let open = self.discovery.session()?;
+        let [local, _] = self.progress.ipv4?;
+        let packet = codec::data4(local, to);
         Some(codec::session(self.mac, open.peer, open.number, &packet))
     }
 

@@ -101,6 +101,7 @@ fn draw(
             unit,
             series,
             lines,
+            moments: Vec::new(),
         };
         let path = folder.join(name).with_extension("svg");
         fs::write(&path, plot.to_svg()).map_err(|error| format!("{}: {error}", path.display()))?;

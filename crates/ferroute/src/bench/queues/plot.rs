@@ -17,6 +17,8 @@ pub(in crate::bench) struct Plot {
     pub(in crate::bench) series: Vec<Series>,
     /// Marked values, with their labels.
     pub(in crate::bench) lines: Vec<(f64, String)>,
+    /// Marked times in seconds, with their labels.
+    pub(in crate::bench) moments: Vec<(f64, String)>,
 }
 
 const WIDTH: f64 = 760.0;
@@ -66,6 +68,19 @@ impl Plot {
                  <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
                 to + 6.0,
                 y + 4.0,
+                escaped(name)
+            );
+        }
+        for (number, (seconds, name)) in self.moments.iter().enumerate() {
+            // Labels of near moments stand in three rows.
+            let (x, bottom) = (scale.x(*seconds), scale.y(0.0));
+            let y = MARGIN.2 + 12.0 + 14.0 * (number % 3) as f64;
+            _ = writeln!(
+                out,
+                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{bottom:.1}\" class=\"axis\" stroke-dasharray=\"2 4\"/>\
+                 <text x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+                MARGIN.2,
+                x + 3.0,
                 escaped(name)
             );
         }
@@ -192,6 +207,7 @@ mod tests {
             unit: "Mbit/s",
             series: vec![series("one", 22.0), series("two", 7.0)],
             lines: vec![(20.0, String::from("max-limit"))],
+            moments: vec![(1.0, String::from("load"))],
         };
         let svg = plot.to_svg();
         assert!(svg.contains("a &lt; b &amp; c") && svg.ends_with("</svg>\n"));

@@ -11,7 +11,7 @@ use menu::Reason;
 use script::Session;
 use tokio::task::spawn_blocking;
 
-use super::{Pieces, refuse, text};
+use super::reply::{Pieces, refuse, text};
 use crate::run::shared::Shared;
 
 /// Media type of raw files.

@@ -20,7 +20,7 @@ use crate::run::shared::{Shared, Terminal};
 use crate::session::access::LoginSession;
 use crate::session::control::Router as _;
 use crate::session::keyboard::Keyboard;
-use crate::session::terminal::attend;
+use crate::session::remote_console::greet_and_attend;
 
 /// Maximum number of output pieces that wait for the peer.
 const MAX_QUEUED_PIECES: usize = 16;
@@ -306,14 +306,11 @@ fn console(
     keyboard: &Keyboard,
     pieces: &mpsc::Sender<Piece>,
 ) -> u32 {
-    let history_file = shared.history_file(&shell);
     let mut send = |bytes: &[u8]| match pieces.blocking_send(Piece::Output(bytes.to_vec())) {
         Ok(()) => ControlFlow::Continue(()),
         Err(_) => ControlFlow::Break(()),
     };
-    let _ = send(shell.greeting().as_bytes());
-    let (_, history) = attend(shell, settings, history_file.load(), keyboard, &mut send);
-    history_file.keep(&history);
+    greet_and_attend(shared, shell, settings, keyboard, &mut send);
     0
 }
 

@@ -36,6 +36,10 @@ pub(crate) const CHECKS: &[Check] = &[
     ("queue tree", home::queue_tree_counts_marked_packets),
     ("firewall", home::firewall_drops_what_comes_from_the_wan),
     ("eoip", tunnels::eoip_carries_whole_frames_encrypted),
+    (
+        "pppoe",
+        crate::pppoe::sessions_run_over_eoip_to_the_far_router,
+    ),
     ("ikev2", tunnels::ikev2_carries_between_lan_and_branch),
     (
         "tunnels",

@@ -118,18 +118,18 @@ fn a_socket_has_one_endpoint_for_all_servers_and_others_can_send_to_it() {
     }
 }
 
-/// Sends a datagram from the third host to the client's endpoint. Returns the answer.
-fn written(lab: &Lab) -> String {
-    ask_one(lab, "other", "udp 203.0.113.2 5000 0.5")
+/// Sends a datagram from the third host to the client's endpoint. Returns the answer of the next `seconds`.
+fn written(lab: &Lab, seconds: &str) -> String {
+    ask_one(lab, "other", &format!("udp 203.0.113.2 5000 {seconds}"))
 }
 
 fn others_reach_the_endpoint_with_a_dstnat_rule(lab: &Lab, router: &Router) {
-    assert_ne!(seen(&written(lab)), "192.0.2.9");
+    assert_ne!(seen(&written(lab, "0.5")), "192.0.2.9");
 
     router.exec("/ip firewall nat enable [find chain=dstnat]");
 
     until("the third host is answered, and seen as itself", || {
-        seen(&written(lab)) == "192.0.2.9"
+        seen(&written(lab, "5")) == "192.0.2.9"
     });
     assert!(super::hits(router, "/ip/firewall/filter", "ein-dnat") > 0);
     // The datagram before the rule was addressed to the router itself.
@@ -147,5 +147,5 @@ fn the_endpoint_ends_with_its_connections(lab: &Lab, router: &Router) {
             .is_empty()
     });
 
-    assert_ne!(seen(&written(lab)), "192.0.2.9");
+    assert_ne!(seen(&written(lab, "0.5")), "192.0.2.9");
 }
