@@ -58,6 +58,8 @@ drops! {
     PppUnexpected = "ppp-unexpected",
     /// A multilink fragment was lost, or the packet exceeds the MRRU (RFC 1990, 4 and 5).
     PppFragment = "ppp-fragment",
+    /// A packet in a multilink fragment arrived before its session had an interface. The sender may repeat it.
+    PppEarly = "ppp-early",
     /// A tag of a PPPoE discovery packet exceeds the packet, or is too long to be repeated (RFC 2516, 4).
     PppoeTag = "pppoe-tag",
     /// No PPPoE service, or no offer, has the requested name.

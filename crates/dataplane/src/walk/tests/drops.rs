@@ -359,7 +359,7 @@ const OF_SESSIONS: [DropReason; 10] = [
 ];
 
 /// Control packets of PPP, covered by the tests of its feature.
-const OF_PPP: [DropReason; 7] = [
+const OF_PPP: [DropReason; 8] = [
     DropReason::PppRate,
     DropReason::PppDemand,
     DropReason::PppLink,
@@ -367,6 +367,7 @@ const OF_PPP: [DropReason; 7] = [
     DropReason::PppUnknown,
     DropReason::PppUnexpected,
     DropReason::PppFragment,
+    DropReason::PppEarly,
 ];
 
 /// Datagrams of RADIUS, covered by the tests of its client and its feature.

@@ -152,7 +152,7 @@ impl Ppp {
                 Action::Ipv4Down => self.ipv4_down(serial, out),
                 Action::Ipv6Up(ipv6) => self.ipv6_up(serial, ipv6, now, out),
                 Action::Ipv6Down => self.ipv6_down(serial, out),
-                Action::Deliver(_) => out.push(Effect::Lost(DropReason::PppFragment, 1)),
+                Action::Deliver(_) => out.push(Effect::Lost(DropReason::PppEarly, 1)),
                 Action::Down(reason) => self.end(serial, &reason, now, out),
                 Action::Count(fault) => out.push(Effect::Lost(drop_reason(fault), 1)),
             }
