@@ -67,6 +67,8 @@ pub(crate) struct Outlet {
     pub(crate) pieces: Vec<Frame>,
     /// Whole packets that IPsec is about to protect; empty between two vectors.
     pub(crate) protecting: Vec<Frame>,
+    /// Memory for packets of this router that wait for others to the same out.
+    pub(crate) departing: Vec<Frame>,
     /// Incomplete packets of PPP sessions with multilink framing.
     pub(crate) incomplete: Incomplete,
     /// Incomplete datagrams: of IPv4, of IPv6.
@@ -127,6 +129,9 @@ pub(crate) trait Dispatch {
 
     /// Routes and sends a packet of the router's own, which begins at `frame.l3`.
     fn route_own(&mut self, cx: &Context<'_>, frame: Frame);
+
+    /// Routes and sends consecutive packets of the router's own.
+    fn route_own_all(&mut self, cx: &Context<'_>, frames: impl Iterator<Item = Frame>);
 }
 
 impl Outlet {
@@ -164,6 +169,7 @@ impl Outlet {
             counters,
             pieces: Vec::with_capacity(frame::SEGMENTS_MAX),
             protecting: Vec::new(),
+            departing: Vec::new(),
             transmitted: 0,
             mirrored: false,
             punted: 0,

@@ -364,7 +364,7 @@ impl Worker {
                             self.outlet.lose(frame, DropReason::AgendaFull);
                         }
                     }
-                    Handed::Own(frame, by) => walk::own_here(cx, frame, by, &mut self.outlet),
+                    Handed::Own(frame, by) => walk::own_handed(cx, frame, by, &mut self.outlet),
                     Handed::Queued(packet, leaf) => {
                         queueing::queued(cx, packet, &leaf, &mut self.outlet);
                     }

@@ -19,7 +19,7 @@ mod pass;
 mod segment_size;
 mod source;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unencrypted;
 pub mod vxlan;
 pub mod wireguard;

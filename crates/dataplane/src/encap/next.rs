@@ -188,6 +188,10 @@ impl Nexts {
                 outlet.dispatch_run(cx, &mut frames, run, out);
                 continue;
             }
+            if next == Next::Own {
+                outlet.route_own_all(cx, frames.by_ref().take(run));
+                continue;
+            }
             for frame in frames.by_ref().take(run) {
                 next.send(cx, frame, outlet);
             }

@@ -25,7 +25,7 @@ fn id(number: usize) -> InterfaceId {
 }
 
 /// Adds a tunnel interface with this remote end.
-fn add_tunnel(rig: &mut Rig, id: InterfaceId, remote: u32) -> NextHopId {
+pub(crate) fn add_tunnel(rig: &mut Rig, id: InterfaceId, remote: u32) -> NextHopId {
     let between = Between {
         id,
         carries: Carries::Packets,
@@ -94,7 +94,7 @@ fn towards(destination: u32) -> Udp4 {
 }
 
 /// Returns a packet with an outer header.
-fn wrapped((source, destination): (u32, u32), ttl: u8, inner: &[u8]) -> Vec<u8> {
+pub(crate) fn wrapped((source, destination): (u32, u32), ttl: u8, inner: &[u8]) -> Vec<u8> {
     let protocol = if inner[0] >> 4 == 6 { 41 } else { 4 };
     let outer = Udp4 {
         source,

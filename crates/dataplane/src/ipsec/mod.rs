@@ -19,7 +19,7 @@ mod policies;
 mod policy_lookup;
 mod protect;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use core::fmt;
 use std::sync::Arc;

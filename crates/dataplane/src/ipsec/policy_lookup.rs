@@ -9,7 +9,7 @@ use super::decide::{MIN_CHECKED_BYTES, room_of};
 use super::policies::{Action, Ipv4Key, Ipv6Key, Key, Policies, Policy};
 use crate::numbered::Reader;
 use crate::out::OutId;
-use crate::packet::Fields;
+use crate::packet::{Fields, Tuple};
 use crate::walk::Context;
 
 /// Number of remembered associations.
@@ -67,6 +67,25 @@ impl<'a> PolicyLookup<'a> {
         }
     }
 
+    /// Returns the out of a received packet, as [`Self::out`] does, whose destination was translated to that of `arrived`
+    /// before routing, and which leaves with the addresses and ports of `leaves`.
+    pub(crate) fn out_of_flow(
+        &mut self,
+        packet: &[u8],
+        state: IpsecState,
+        arrived: &Tuple,
+        leaves: &Tuple,
+    ) -> Option<OutId> {
+        if state != IpsecState::Revealed {
+            let inbound = self.policies.inbound(arrived).map(|policy| policy.action);
+            if let Some(Action::Discard | Action::Protect { required: true, .. }) = inbound {
+                return None;
+            }
+        }
+        let outbound = self.policies.outbound(leaves).map(|policy| policy.action);
+        self.out_of_action(outbound, packet)
+    }
+
     #[inline(always)]
     fn out_by<K: Key>(
         &mut self,
@@ -94,7 +113,14 @@ impl<'a> PolicyLookup<'a> {
             true => policies.outbound_by_addresses(addresses),
             false => policies.outbound(&Fields::of(packet).tuple),
         };
-        match outbound.map(|policy| policy.action) {
+        self.out_of_action(outbound.map(|policy| policy.action), packet)
+    }
+
+    /// Returns the out of a packet, from its network header on, for which this is the action of the policy for
+    /// transmission.
+    #[inline(always)]
+    fn out_of_action(&mut self, action: Option<Action>, packet: &[u8]) -> Option<OutId> {
+        match action {
             None | Some(Action::Pass) => Some(OutId::NONE),
             Some(Action::Discard) => None,
             Some(Action::Protect { slot, .. }) => self.protects(slot, packet),

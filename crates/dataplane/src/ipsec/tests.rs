@@ -72,7 +72,7 @@ fn suite(protocol: Protocol) -> (esp::Suite, esp::Keys) {
     (suite, esp::Keys::new(key, &[8; 20]))
 }
 
-fn outbound(protocol: Protocol) -> esp::Outbound {
+pub(crate) fn outbound(protocol: Protocol) -> esp::Outbound {
     let (suite, keys) = suite(protocol);
     let sa = esp::Outbound::new(SPI, suite, &keys, esp::Numbering::Short, &[9; 16]);
     sa.expect("keys of the right length")

@@ -112,6 +112,10 @@ impl Dispatch for Outlet {
     fn route_own(&mut self, cx: &Context<'_>, frame: Frame) {
         walk::own(cx, frame, None, self);
     }
+
+    fn route_own_all(&mut self, cx: &Context<'_>, frames: impl Iterator<Item = Frame>) {
+        walk::own_all(cx, frames, self);
+    }
 }
 
 impl Outlet {

@@ -97,7 +97,7 @@ pub(crate) use packet::Leaving;
 pub(crate) use passes::{Entry, vector};
 pub(crate) use scratch::Scratch;
 pub(crate) use settle::settle;
-pub(crate) use single::{on_link, own, own_here, resume};
+pub(crate) use single::{on_link, own, own_all, own_handed, resume};
 pub use stage::Stage;
 pub(crate) use stations::leave as leave_station;
 pub(crate) use tally::received;

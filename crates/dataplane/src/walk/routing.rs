@@ -257,6 +257,11 @@ pub(crate) fn resolve(
     Err(Exit::Punt(PuntReason::NoRoute))
 }
 
+/// Returns the exit of a packet whose destination is an address of this router.
+pub(super) fn arrives(cx: &Context<'_>, packet: &[u8], ingress: InterfaceId) -> Exit {
+    local(cx, &Query::new(packet, ingress))
+}
+
 fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
     match cx.interfaces.get(query.ingress) {
         Some(interface) => input::arrival(cx, query.packet).unwrap_or_else(|| {

@@ -4,6 +4,7 @@
 use frame::{Frame, InterfaceId};
 
 use super::forward::{self, Fit};
+use super::guarded::LastDecision;
 use super::ingress::Arrived;
 use super::leave::{self, Departed, PacketRoute, depart};
 use super::packet::{Key, Leaving, packet};
@@ -13,6 +14,7 @@ use super::{Context, Exit, decide, egress, gather, guarded, output, postrouting,
 use crate::drop::DropReason;
 use crate::flow;
 use crate::handover;
+use crate::out::OutId;
 use crate::outlet::{Dispatch, Outlet};
 use crate::packet::{Fields, Fragment};
 use crate::punt::PuntReason;
@@ -23,14 +25,88 @@ use crate::trace::Silent;
 
 /// Sends a packet of this router, which begins at `frame.l3`: by the next hop `by`, or along
 /// routes. [`NextHopId::NO_ROUTE`] sends it by the point-to-point interface `frame.egress`.
-pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, by: Option<NextHopId>, outlet: &mut Outlet) {
+pub(crate) fn own(cx: &Context<'_>, frame: Frame, by: Option<NextHopId>, outlet: &mut Outlet) {
+    own_after(cx, frame, by, &mut LastDecision::default(), outlet);
+}
+
+/// Sends consecutive packets of this router along routes, such as the outer packets of a tunnel. Each begins at
+/// `frame.l3`.
+pub(crate) fn own_all(cx: &Context<'_>, frames: impl Iterator<Item = Frame>, outlet: &mut Outlet) {
+    let mut run = OwnRun {
+        last: LastDecision::default(),
+        tally: Tally::new(cx),
+        departing: core::mem::take(&mut outlet.departing),
+        out: OutId::NONE,
+    };
+    for frame in frames {
+        run.send(cx, frame, outlet);
+    }
+    run.flush(cx, outlet);
+    outlet.departing = run.departing;
+}
+
+/// Consecutive packets of this router.
+struct OwnRun {
+    last: LastDecision,
+    tally: Tally,
+    /// Packets that have left the walk and wait for others to the same out.
+    departing: Vec<Frame>,
+    out: OutId,
+}
+
+impl OwnRun {
+    /// Sends the next packet.
+    #[inline(always)]
+    fn send(&mut self, cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
+        frame.ingress = InterfaceId::NONE;
+        let fields = Fields::of(packet(&frame));
+        let repeated =
+            (self.last).repeat_departure(cx, &mut frame, &fields, &mut self.tally, outlet);
+        match repeated {
+            Some(Ok(Departed::Whole(out))) if !outlet.queueing.looks_at_packets() => {
+                if out != self.out {
+                    self.flush(cx, outlet);
+                    self.out = out;
+                }
+                self.departing.push(frame);
+            }
+            Some(departed) => {
+                self.flush(cx, outlet);
+                go(cx, frame, departed, outlet);
+            }
+            None => {
+                self.flush(cx, outlet);
+                self.last.forget();
+                own_after(cx, frame, None, &mut self.last, outlet);
+            }
+        }
+    }
+
+    /// Passes the waiting packets to their out, and writes their counts.
+    fn flush(&mut self, cx: &Context<'_>, outlet: &mut Outlet) {
+        self.tally.flush(cx, &outlet.counters);
+        let count = self.departing.len();
+        if count > 0 {
+            outlet.dispatch_run(cx, &mut self.departing.drain(..), count, self.out);
+        }
+    }
+}
+
+/// Sends a packet of this router, and records its decision in `last`.
+fn own_after(
+    cx: &Context<'_>,
+    mut frame: Frame,
+    by: Option<NextHopId>,
+    last: &mut LastDecision,
+    outlet: &mut Outlet,
+) {
     match home(cx, &mut frame, outlet) {
         Some(worker) => {
             if let Some((frame, reason)) = outlet.hand(worker, Handed::Own(frame, by)) {
                 outlet.discard(frame, reason);
             }
         }
-        None => own_here(cx, frame, by, outlet),
+        None => own_here(cx, frame, by, last, outlet),
     }
 }
 
@@ -61,11 +137,22 @@ fn home(cx: &Context<'_>, frame: &mut Frame, outlet: &Outlet) -> Option<u16> {
     home.filter(|home| *home != index)
 }
 
-/// Sends a packet of this router on this worker, which owns its connection.
-pub(crate) fn own_here(
+/// Sends a packet of this router on this worker, which owns its connection, as another worker asked.
+pub(crate) fn own_handed(
+    cx: &Context<'_>,
+    frame: Frame,
+    by: Option<NextHopId>,
+    outlet: &mut Outlet,
+) {
+    own_here(cx, frame, by, &mut LastDecision::default(), outlet);
+}
+
+/// Sends a packet of this router on this worker, which owns its connection. Records its decision in `last`.
+fn own_here(
     cx: &Context<'_>,
     mut frame: Frame,
     by: Option<NextHopId>,
+    last: &mut LastDecision,
     outlet: &mut Outlet,
 ) {
     frame.ingress = InterfaceId::NONE;
@@ -77,7 +164,7 @@ pub(crate) fn own_here(
     };
     if cx.snapshot.firewall.guards(ipv6) {
         let mut tally = Tally::new(cx);
-        let departed = guarded::own(cx, &mut frame, decided, &mut tally, outlet);
+        let departed = guarded::own(cx, &mut frame, decided, last, &mut tally, outlet);
         tally.flush(cx, &outlet.counters);
         return go(cx, frame, departed, outlet);
     }
@@ -131,6 +218,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
                 &mut frame,
                 &fields,
                 guarded::PriorResults::of(None),
+                &mut LastDecision::default(),
                 &mut tally,
                 outlet,
             ),
@@ -139,6 +227,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
                 &mut frame,
                 &fields,
                 guarded::PriorResults::of(Some(exit)),
+                &mut LastDecision::default(),
                 &mut tally,
                 outlet,
             ),

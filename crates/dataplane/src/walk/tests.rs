@@ -16,6 +16,7 @@ mod quiet;
 mod routing;
 mod service;
 mod sessions;
+mod shared_decisions;
 mod shortcut_installer;
 mod stations;
 mod tap;

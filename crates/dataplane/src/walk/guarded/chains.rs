@@ -167,7 +167,7 @@ impl<W: Watcher> Guard<'_, W> {
             bridge_egress: self.cx.port_class(passage.leaves_by),
             state: passage.track.state,
             nat: passage.track.nat,
-            ipsec: ipsec(self.cx, &passage.fields, self.view.guarded),
+            ipsec: ipsec_state(self.cx, &passage.fields.tuple, self.view.guarded),
             marks: passage.marks,
             changes: passage.changes,
             ..Subject::new(&passage.fields, self.view.packet, ingress)
@@ -203,12 +203,12 @@ impl<W: Watcher> Guard<'_, W> {
 
 /// Returns the IPsec processing of a packet for rule matchers: decapsulated on arrival, protected
 /// on departure.
-fn ipsec(cx: &Context<'_>, fields: &Fields, guarded: IpsecState) -> Ipsec {
+pub(super) fn ipsec_state(cx: &Context<'_>, tuple: &Tuple, guarded: IpsecState) -> Ipsec {
     let came_out = match guarded {
         IpsecState::Revealed => Ipsec::CAME_OUT.0,
         IpsecState::Clear | IpsecState::Protected => 0,
     };
-    match ipsec::goes_in(cx, &fields.tuple, guarded) {
+    match ipsec::goes_in(cx, tuple, guarded) {
         true => Ipsec(came_out | Ipsec::GOES_IN.0),
         false => Ipsec(came_out),
     }
@@ -228,6 +228,7 @@ pub(super) fn plain_subject<'a>(
         bridge_ingress: cx.port_class(frame.below),
         state: track.state,
         nat: track.nat,
+        ipsec: ipsec_state(cx, &fields.tuple, frame.guarded),
         marks,
         ..Subject::new(fields, packet(frame), cx.class(frame.ingress))
     }

@@ -2,10 +2,12 @@
 
 use frame::{Frame, InterfaceId};
 
+use super::last_decision::LastDecision;
 use super::passage::EarlyLookup;
 use super::plain_packets::PlainChains;
 use crate::connection::Tick;
 use crate::counters::Traffic;
+use crate::ipsec::PolicyLookup;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::walk::next_hop_cache::NextHopCache;
@@ -26,10 +28,16 @@ pub(super) struct Passes<'a, 'o> {
     pub(super) now: Tick,
     /// The ingress interface of the vector, and the FastTracked packets received on it.
     pub(super) ingress: InterfaceId,
+    /// The frames came from a port, not out of a tunnel.
+    pub(super) by_wire: bool,
     pub(super) received: Traffic,
     /// By family: installs shortcuts for connections at the ingress port.
     pub(super) installers: [Option<ShortcutInstaller>; 2],
     pub(super) tally: Tally,
+    /// The decision about the last packet that the guard has decided about.
+    pub(super) last: LastDecision,
+    /// Lookup of IPsec policies; `None` if there are none.
+    pub(super) policies: Option<PolicyLookup<'a>>,
     pub(super) next_hops: &'o mut NextHopCache,
     pub(super) outlet: &'o mut Outlet,
 }

@@ -3,14 +3,16 @@
 
 use core::ops::Range;
 
-use frame::Frame;
+use frame::{Frame, IpsecState};
 
 use super::CHUNK;
+use super::chains::ipsec_state;
 use super::flow_batch::{BatchedPacket, FlowBatch};
 use super::plain_packets::{FirstCandidates, PlainChains};
 use super::raw_packets::RawPackets;
-use super::translation::turn_destination;
+use super::translation::{self, turn_destination};
 use crate::connection::{BatchLookup, BatchPackets, NatState, Tick, Tracker};
+use crate::ipsec::PolicyLookup;
 use crate::packet::Fields;
 use crate::rule::First;
 use crate::walk::Context;
@@ -34,6 +36,8 @@ pub(in crate::walk) struct ChunkLookups {
     /// First rule candidates in `raw`, by family (IPv4, IPv6) and position.
     pub(super) raw: [[First; CHUNK]; 2],
     pub(super) firsts: FirstCandidates,
+    /// Some packet of the chunk may have IPsec processing.
+    has_ipsec: bool,
 }
 
 /// Bit sets over a chunk: bit `n` belongs to the packet at position `n`.
@@ -113,6 +117,7 @@ impl ChunkLookups {
             batch: FlowBatch::new(),
             raw: [[First::NOBODY; CHUNK]; 2],
             firsts: FirstCandidates::new(),
+            has_ipsec: false,
         }
     }
 
@@ -120,6 +125,56 @@ impl ChunkLookups {
     #[inline(always)]
     pub(super) fn begin(&mut self) {
         self.sets = PacketSets::default();
+    }
+
+    /// Determines the IPsec processing of the plain packets of a chunk, which rules match (`ipsec-policy`). `by_wire`: no
+    /// packet came out of a tunnel.
+    #[inline(always)]
+    pub(super) fn look_up_ipsec(&mut self, cx: &Context<'_>, by_wire: bool, frames: &[Frame]) {
+        let is_clear = |frame: &Frame| frame.guarded == IpsecState::Clear;
+        let none = cx.snapshot.ipsec.is_empty() && (by_wire || frames.iter().all(is_clear));
+        if self.has_ipsec | !none {
+            self.set_ipsec(cx, frames);
+            self.has_ipsec = !none;
+        }
+    }
+
+    #[inline(never)]
+    fn set_ipsec(&mut self, cx: &Context<'_>, frames: &[Frame]) {
+        for (at, frame) in frames.iter().enumerate().take(CHUNK) {
+            if self.sets.plain >> at & 1 == 0 {
+                continue;
+            }
+            let columns = &mut self.batch.columns;
+            let tuple = match self.sets.ipv6 >> at & 1 {
+                0 => columns.tuple::<false>(at),
+                _ => columns.tuple::<true>(at),
+            };
+            columns.set_ipsec(at, ipsec_state(cx, &tuple, frame.guarded));
+        }
+    }
+
+    /// Looks up the IPsec policies of the packets of the batch, by their translated addresses.
+    #[inline(never)]
+    pub(super) fn look_up_policies(
+        &mut self,
+        policies: &mut PolicyLookup<'_>,
+        frames: &[Frame],
+        tracker: &Tracker,
+    ) {
+        for at in 0..self.batch.len() {
+            let batched = self.batch.get(at);
+            let Some(frame) = frames.get(batched.place) else {
+                return;
+            };
+            let arrived = self.batch.tuple(at);
+            let translation = (batched.way)
+                .filter(|_| batched.passed.nat != NatState::default())
+                .and_then(|way| translation::known(tracker, &batched.passed.track(way)));
+            let leaves = translation.map_or(arrived, |translation| translation.after);
+            let out = policies.out_of_flow(packet(frame), frame.guarded, &arrived, &leaves);
+            self.batch.police(at, out);
+        }
     }
 
     /// Looks up the candidate rules of `raw` for the packets of a chunk.
@@ -179,12 +234,16 @@ impl ChunkLookups {
         cx: &Context<'_>,
         next_hops: &mut NextHopCache,
         tracker: &Tracker,
+        frames: &[Frame],
     ) {
         if self.batch.translates() {
             let (fields, read) = (&mut self.fields, self.sets.fields);
             match self.batch.is_ipv6() {
                 true => self.batch.turn::<true>(fields, read, tracker),
                 false => self.batch.turn::<false>(fields, read, tracker),
+            }
+            if self.has_ipsec {
+                self.batch.turn_ipsec(cx, frames);
             }
         }
         self.batch.route(cx, next_hops);

@@ -7,7 +7,7 @@ use frame::{Frame, InterfaceId};
 
 use super::CHUNK;
 use crate::packet::Tuple;
-use crate::rule::{Class, Of, TOGETHER};
+use crate::rule::{Class, Ipsec, Of, TOGETHER};
 use crate::walk::Context;
 use crate::walk::headers::{self, Headers, column};
 
@@ -24,6 +24,8 @@ pub(in crate::walk) struct Columns {
     pub(super) ingress: [u32; CHUNK],
     /// Classes of the ingress interfaces, valid after [`Self::classify`].
     classes: [u32; CHUNK],
+    /// IPsec processing; 0 without policies.
+    ipsec: [u32; CHUNK],
 }
 
 /// An address type that has columns: IPv4 or IPv6.
@@ -57,6 +59,7 @@ impl Columns {
             ports: [0; CHUNK],
             ingress: [0; CHUNK],
             classes: [0; CHUNK],
+            ipsec: [0; CHUNK],
         }
     }
 
@@ -128,6 +131,18 @@ impl Columns {
         }
     }
 
+    /// Sets the IPsec processing of a packet.
+    #[inline(always)]
+    pub(super) fn set_ipsec(&mut self, at: usize, ipsec: Ipsec) {
+        self.ipsec[at % CHUNK] = ipsec.0.into();
+    }
+
+    /// Returns the IPsec processing of a packet.
+    #[inline(always)]
+    pub(super) fn ipsec(&self, at: usize) -> Ipsec {
+        Ipsec(self.ipsec[at % CHUNK] as u8)
+    }
+
     /// Returns the class of a packet's ingress interface.
     #[inline(always)]
     pub(super) fn class(&self, at: usize) -> Class {
@@ -142,8 +157,7 @@ impl Columns {
             Of::Destination if !ipv6 => Some(&self.destination),
             Of::Service => Some(&self.service),
             Of::Ingress => Some(&self.classes),
-            // Plain packets never have IPsec processing.
-            Of::Ipsec => Some(&[0; TOGETHER]),
+            Of::Ipsec => Some(&self.ipsec),
             _ => None,
         }
     }
@@ -184,6 +198,7 @@ impl Columns {
         self.service[to] = self.service[from];
         self.ports[to] = self.ports[from];
         self.ingress[to] = self.ingress[from];
+        self.ipsec[to] = self.ipsec[from];
     }
 
     /// Copies the columns of the packets in a range to `to` and the positions after it.
@@ -198,6 +213,7 @@ impl Columns {
         }
         self.service.copy_within(from.clone(), to);
         self.ports.copy_within(from.clone(), to);
-        self.ingress.copy_within(from, to);
+        self.ingress.copy_within(from.clone(), to);
+        self.ipsec.copy_within(from, to);
     }
 }

@@ -2,14 +2,16 @@
 
 use core::ops::Range;
 
-use frame::InterfaceId;
+use frame::{Frame, InterfaceId};
 
 use super::CHUNK;
+use super::chains::ipsec_state;
 use super::columns::Columns;
 use super::passage::PreroutingResult;
 use super::translation::turn_destination;
 use crate::connection::{FlowId, NatState, Passed, State, Tracker};
-use crate::packet::Fields;
+use crate::out::OutId;
+use crate::packet::{Fields, Tuple};
 use crate::rule::{Class, Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
 use crate::walk::Context;
@@ -39,7 +41,14 @@ pub(super) struct FlowBatch {
     state: [u32; CHUNK],
     /// Classes of the egress interfaces.
     egress: [u32; CHUNK],
+    /// One bit per packet that an IPsec policy protects or stops.
+    policed: u64,
+    /// The outs of protected packets; [`OutId::NONE`] for packets that a policy stops.
+    protects: [OutId; CHUNK],
 }
+
+/// An IPsec policy stops the packet, or may stop it.
+pub(super) struct Unadmitted;
 
 /// A packet of a batch.
 #[derive(Clone, Copy)]
@@ -75,6 +84,8 @@ impl FlowBatch {
             columns: Columns::new(),
             state: [0; CHUNK],
             egress: [0; CHUNK],
+            policed: 0,
+            protects: [OutId::NONE; CHUNK],
         }
     }
 
@@ -129,6 +140,27 @@ impl FlowBatch {
             if read >> place & 1 != 0 {
                 fields[place].tuple = tuple;
             }
+        }
+    }
+
+    /// Determines the IPsec processing of translated packets by their translated destinations.
+    #[inline(never)]
+    pub(super) fn turn_ipsec(&mut self, cx: &Context<'_>, frames: &[Frame]) {
+        for at in 0..self.len.min(CHUNK) {
+            let frame = frames.get(self.place(at));
+            let Some(frame) = frame.filter(|_| self.passed[at].nat != NatState::default()) else {
+                continue;
+            };
+            let state = ipsec_state(cx, &self.tuple(at), frame.guarded);
+            self.columns.set_ipsec(at, state);
+        }
+    }
+
+    /// Returns the addresses, ports and protocol of a packet, with its translated destination.
+    pub(super) fn tuple(&self, at: usize) -> Tuple {
+        match self.ipv6 {
+            true => self.columns.tuple::<true>(at),
+            false => self.columns.tuple::<false>(at),
         }
     }
 
@@ -246,18 +278,43 @@ impl FlowBatch {
     /// Empties the batch.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
-        (self.len, self.nat, self.evaluated) = (0, NatState::default(), 0);
+        (self.len, self.nat, self.evaluated, self.policed) = (0, NatState::default(), 0, 0);
     }
 
-    /// Returns the end of the packets from `from` on that share ingress interface and next hop.
+    /// Returns the end of the packets from `from` on that share ingress interface and next hop, and that no IPsec policy
+    /// protects or stops.
     #[inline(always)]
     pub(super) fn stretch(&self, from: usize) -> usize {
+        let clear = (self.policed >> (from % CHUNK)).trailing_zeros() as usize;
+        let end = self.len.min(from + clear);
         if self.alike {
-            return self.len;
+            return end;
         }
         let both = self.between(from);
-        let others = (from..self.len).find(|at| self.between(*at) != both);
-        others.unwrap_or(self.len)
+        let others = (from..end).find(|at| self.between(*at) != both);
+        others.unwrap_or(end)
+    }
+
+    /// Sets the out of a packet's IPsec policy: `None` if the policy stops the packet or may stop it.
+    #[inline(always)]
+    pub(super) fn police(&mut self, at: usize, out: Option<OutId>) {
+        let at = at % CHUNK;
+        self.policed |= u64::from(out != Some(OutId::NONE)) << at;
+        self.protects[at] = out.unwrap_or(OutId::NONE);
+    }
+
+    /// Returns the out by which a packet leaves if an IPsec policy protects it, else [`OutId::NONE`].
+    ///
+    /// # Errors
+    /// A policy stops the packet, or may stop it: the guard must decide.
+    #[inline(always)]
+    pub(super) fn protects(&self, at: usize) -> Result<OutId, Unadmitted> {
+        let at = at % CHUNK;
+        match (self.policed >> at & 1, self.protects[at]) {
+            (0, _) => Ok(OutId::NONE),
+            (_, OutId::NONE) => Err(Unadmitted),
+            (_, out) => Ok(out),
+        }
     }
 
     /// Stores the prerouting result of a packet.
@@ -398,8 +455,8 @@ impl Packets for BatchView<'_> {
     }
 
     #[inline(always)]
-    fn ipsec(&self, _at: usize) -> Ipsec {
-        Ipsec::default()
+    fn ipsec(&self, at: usize) -> Ipsec {
+        self.batch.columns.ipsec(at)
     }
 
     #[inline(always)]

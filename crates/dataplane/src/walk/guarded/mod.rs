@@ -22,7 +22,7 @@
 //! | `plain_packets`, `raw_packets`, `raw`, `collect`, `flow_batch` | plain packets: whole, in mid-connection |
 //! | `mangle_prerouting`, `plain_rules`, `stream` | rules of plain packets; their transmission |
 //! | `memory`, `passage`, `guard` | state, the facts about one packet, the [`Guard`] |
-//! | `single_packet` | one packet through the [`Guard`] |
+//! | `single_packet`, `last_decision` | one packet through the [`Guard`], and its decision for later packets |
 //! | `chains`, `connection`, `translation`, `helper`, `commit` | the stages of the [`Guard`] |
 //! | `bridged`, `detour` | rules of bridges; bridged packets that pass the tables of IP |
 //! | `rule_events` | events of rules for control |
@@ -46,6 +46,7 @@ mod flow_batch;
 mod guard;
 mod header_reader;
 mod helper;
+mod last_decision;
 mod mangle_prerouting;
 mod memory;
 mod passage;
@@ -79,6 +80,7 @@ pub(super) use chunk_lookups::ChunkLookups;
 pub(super) use columns::AddressColumns;
 pub(super) use commit::commit;
 pub(crate) use guard::{Guard, Watcher};
+pub(super) use last_decision::LastDecision;
 pub(crate) use memory::Memory;
 pub(super) use passage::PriorResults;
 pub(crate) use passage::{AcceptedRoute, Detoured, EarlyLookup, PacketView, Passage, Translation};

@@ -133,7 +133,7 @@ pub(super) enum Outcome {
 }
 
 impl<'a> PlainChains<'a> {
-    /// Returns `None` if routing rules or IPsec policies must be checked for every packet.
+    /// Returns `None` if routing rules must be checked for every packet.
     pub(super) fn of(cx: &Context<'a>, ipv6: bool) -> Option<Self> {
         let tables = cx.snapshot.firewall.tables(ipv6);
         let mangle = Mangle {
@@ -146,8 +146,7 @@ impl<'a> PlainChains<'a> {
         let mut all = chains.iter().chain([&filter]).flatten();
         let reads_marks = all.any(|active| active.chain.reads_packet_marks);
         let any = chains.iter().any(Option::is_some);
-        let alone = cx.snapshot.rules.is_empty() && cx.snapshot.ipsec.is_empty();
-        alone.then_some(Self {
+        cx.snapshot.rules.is_empty().then_some(Self {
             raw: ActiveChain::of(&tables.raw, raw::PREROUTING),
             filter,
             mangle: any.then_some(mangle),
@@ -398,8 +397,15 @@ impl<'a> PlainChains<'a> {
         if !takes(next, fields, frame) || !keeps_to(next, batched, tracker) {
             return Outcome::Guard(leave_to_guard(frame, fields, batched, tracker));
         }
+        let Ok(protects) = batch.protects(at) else {
+            return Outcome::Guard(leave_to_guard(frame, fields, batched, tracker));
+        };
         let verdict = self.verdict(firsts, at);
         match verdict {
+            // Rules may change what the policy has to match.
+            Verdict::Asks if protects != OutId::NONE => {
+                Outcome::Guard(leave_to_guard(frame, fields, batched, tracker))
+            }
             Verdict::AsksEarly => Outcome::Guard(leave_to_guard(frame, fields, batched, tracker)),
             // The changed TTL may expire here.
             Verdict::Asks if batch.early(at).is_some_and(PreroutingResult::sets_ttl) => {
@@ -432,7 +438,10 @@ impl<'a> PlainChains<'a> {
                 if self.keeps_marks {
                     frame.mark = self.mark(firsts, at, batch);
                 }
-                let shape = EgressHeader::of(&next.adjacency, fields.tuple.ipv6);
+                let mut shape = EgressHeader::of(&next.adjacency, fields.tuple.ipv6);
+                if protects != OutId::NONE {
+                    shape.out = protects;
+                }
                 write(frame, &shape, batched, &outlet.memory.tracker)
             }
         }

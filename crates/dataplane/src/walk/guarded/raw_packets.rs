@@ -49,8 +49,8 @@ impl Packets for RawPackets<'_> {
     }
 
     #[inline(always)]
-    fn ipsec(&self, _at: usize) -> Ipsec {
-        Ipsec::default()
+    fn ipsec(&self, at: usize) -> Ipsec {
+        self.columns.ipsec(at)
     }
 
     #[inline(always)]

@@ -3,8 +3,8 @@
 use frame::{Frame, InterfaceId};
 
 use super::{
-    AcceptedRoute, EarlyLookup, Guard, Memory, PacketView, Passage, PriorResults, Watcher, commit,
-    helper,
+    AcceptedRoute, EarlyLookup, Guard, LastDecision, Memory, PacketView, Passage, PriorResults,
+    Watcher, commit, helper,
 };
 use crate::connection::FlowId;
 use crate::drop::DropReason;
@@ -39,13 +39,14 @@ pub(super) fn elsewhere(
         .or_else(|| gather::next(cx, frame, outlet))
 }
 
-/// Decides about a received packet and commits the decision to its frame.
+/// Decides about a received packet and commits the decision to its frame. Records the decision in `last`.
 #[inline(never)]
 pub(in crate::walk) fn one(
     cx: &Context<'_>,
     frame: &mut Frame,
     fields: &Fields,
     before: PriorResults,
+    last: &mut LastDecision,
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
@@ -57,6 +58,7 @@ pub(in crate::walk) fn one(
         ..
     } = outlet;
     let decided = forwarded(cx, frame, before, &mut passage, memory, rule_events);
+    last.record(cx, frame, &passage, &decided);
     tell(frame, &passage, outlet);
     settle(cx, frame, &mut passage, decided, tally, outlet)
 }
@@ -129,11 +131,13 @@ pub(in crate::walk) fn sent<W: Watcher>(
     guard.sent(routed)
 }
 
-/// Walks a packet that this router sends: decides about it and commits the decision to its frame.
+/// Walks a packet that this router sends: decides about it and commits the decision to its frame. Records the decision in
+/// `last`.
 pub(in crate::walk) fn own(
     cx: &Context<'_>,
     frame: &mut Frame,
     routed: Result<(NextHopId, Adjacency), Exit>,
+    last: &mut LastDecision,
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
@@ -145,6 +149,7 @@ pub(in crate::walk) fn own(
         ..
     } = outlet;
     let decided = sent(cx, frame, routed, &mut passage, memory, rule_events);
+    last.record(cx, frame, &passage, &decided);
     tell(frame, &passage, outlet);
     settle(cx, frame, &mut passage, decided, tally, outlet)
 }

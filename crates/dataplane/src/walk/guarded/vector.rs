@@ -15,9 +15,10 @@ use super::header_reader::{ColumnWriter, HeaderReader};
 use super::plain_packets::{BatchMember, Outcome, PlainChains};
 use super::single_packet::{elsewhere, one};
 use super::stream::Stream;
-use super::{CHUNK, EarlyLookup, PriorResults};
+use super::{CHUNK, EarlyLookup, LastDecision, PriorResults};
 use crate::connection::Tick;
 use crate::counters::Traffic;
+use crate::ipsec::PolicyLookup;
 use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::walk::enter::pass1;
@@ -106,9 +107,12 @@ impl<'a, 'o> Passes<'a, 'o> {
             fasttracks: [false, true].map(may_fasttrack),
             now: Tick::of(cx.now),
             ingress,
+            by_wire: entrance.counts,
             received: Traffic::default(),
             installers: [false, true].map(|ipv6| installer.filter(|_| is_free(ipv6))),
             tally: Tally::new(cx),
+            last: LastDecision::default(),
+            policies: (!cx.snapshot.ipsec.is_empty()).then(|| PolicyLookup::new(cx)),
             next_hops,
             outlet,
         }
@@ -145,6 +149,7 @@ impl Passes<'_, '_> {
                 fasttracks: self.fasttracks,
             });
         }
+        lookups.look_up_ipsec(self.cx, self.by_wire, chunk.frames);
         for (plain, family) in self.plain.iter().zip(0..) {
             if let Some(plain) = plain.filter(PlainChains::asks_raw) {
                 lookups.look_up_raw(self.cx, &plain, family, chunk.frames);
@@ -193,7 +198,10 @@ impl Passes<'_, '_> {
         lookups.look_up_early(&plain);
         self.evaluate_prerouting(&plain, chunk, lookups);
         let tracker = &self.outlet.memory.tracker;
-        lookups.look_up(&plain, self.cx, self.next_hops, tracker);
+        lookups.look_up(&plain, self.cx, self.next_hops, tracker, chunk.frames);
+        if let Some(policies) = &mut self.policies {
+            lookups.look_up_policies(policies, chunk.frames, tracker);
+        }
         let mut at = 0;
         while at < len {
             at += self.stream(at, chunk, lookups);
@@ -215,9 +223,11 @@ impl Passes<'_, '_> {
             let left = plain.leave(self.cx, frame, fields, &member, self.next_hops, self.outlet);
             match left {
                 Outcome::Leaves(out) => {
-                    let counters = &self.outlet.counters;
-                    self.tally
-                        .count_guarded(self.cx, frame, ipv6, received, counters);
+                    if !out.is_protect() {
+                        let counters = &self.outlet.counters;
+                        self.tally
+                            .count_guarded(self.cx, frame, ipv6, received, counters);
+                    }
                     chunk.outs[place] = out;
                 }
                 Outcome::Ends(exit) => chunk.exits[place] = exit,
@@ -293,6 +303,12 @@ impl Passes<'_, '_> {
     ) {
         let frame = &mut chunk.frames[at];
         let fields = &*lookups.fields(at, frame);
+        let last = &mut self.last;
+        if let Some(exit) = last.repeat_arrival(self.cx, frame, fields, &before, self.outlet) {
+            chunk.exits[at] = exit;
+            return;
+        }
+        last.forget();
         let tracker = &self.outlet.memory.tracker;
         if matches!(before.lookup, EarlyLookup::Unknown)
             && self.tracks[usize::from(fields.tuple.ipv6)]
@@ -304,7 +320,8 @@ impl Passes<'_, '_> {
             }
             before.lookup = EarlyLookup::Found(found);
         }
-        match one(self.cx, frame, fields, before, &mut self.tally, self.outlet) {
+        let (last, tally) = (&mut self.last, &mut self.tally);
+        match one(self.cx, frame, fields, before, last, tally, self.outlet) {
             Ok(Departed::Whole(out)) => chunk.outs[at] = out,
             Ok(Departed::Unfinished { out, mtu }) => {
                 chunk.exits[at] = Exit::Finish { out, mtu };

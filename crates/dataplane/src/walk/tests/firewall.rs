@@ -34,7 +34,7 @@ pub(super) fn table(names: &[&str], chain: ChainId, rules: Vec<Rule>) -> Arc<Tab
 }
 
 /// Returns a table with the built-in chains of these names, and rules in some of them.
-fn chains(names: &[&str], rules: Vec<(ChainId, Vec<Rule>)>) -> Arc<Table> {
+pub(super) fn chains(names: &[&str], rules: Vec<(ChainId, Vec<Rule>)>) -> Arc<Table> {
     let mut chains: Vec<_> = names
         .iter()
         .map(|name| (Arc::from(*name), Vec::new()))
