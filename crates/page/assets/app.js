@@ -7,14 +7,15 @@ import { doctor } from "./doctor.js";
 import { asks, fill, h, whileShown } from "./dom.js";
 import { failed } from "./live.js";
 import { navigation, search } from "./nav.js";
+import { quickSet } from "./quickset.js";
 import { menuPage } from "./table.js";
 import { terminal } from "./terminal.js";
 import { tools } from "./tools.js";
 import { walk } from "./walk.js";
 
 const page = document.getElementById("page");
-/** Views beside the menus, with their titles. Those with a function that imports them are loaded when they are opened. */
-const PLACES = { quickset: ["Quick Set", async (...given) => (await import("./quickset.js")).quickSet(...given)],
+/** Views beside the menus: titles, and the functions that draw them. */
+const PLACES = { quickset: ["Quick Set", quickSet],
   tools: ["Tools", tools], changes: ["Changes", changes], walk: ["Packet walk", walk], doctor: ["Doctor", doctor], terminal: ["Terminal", terminal],
   calculators: ["Calculators", calculators] };
 

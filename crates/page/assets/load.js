@@ -1,4 +1,4 @@
-// Loads the page again if one of its scripts did not arrive: a module that is missing keeps all others from running.
+// Loads the page again if its script did not arrive.
 
 /** Time until the next attempt. */
 const RETRY = 2000;

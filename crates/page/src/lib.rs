@@ -20,9 +20,13 @@
 //! Pages of other origins cannot send the header `X-Ferroute` without the router's CORS permission, which it
 //! never grants. This prevents cross-site request forgery with the cookie.
 
+mod bundle;
 mod describe;
 mod tools;
 
+use std::sync::LazyLock;
+
+pub use bundle::{BundleError, Module, bundle};
 pub use describe::{describe, menu, properties, searched};
 pub use tools::describe_tools;
 
@@ -55,96 +59,136 @@ macro_rules! assets {
     };
 }
 
-/// All files.
+/// All files except the bundle of [`MODULES`].
 pub const ASSETS: &[Asset] = assets! {
     "/" "text/html; charset=utf-8", "index.html";
     "/style.css" "text/css; charset=utf-8", "style.css";
     "/icon.svg" "image/svg+xml", "icon.svg";
     "/load.js" JS, "load.js";
-    "/app.js" JS, "app.js";
-    "/api.js" JS, "api.js";
-    "/dom.js" JS, "dom.js";
-    "/nav.js" JS, "nav.js";
-    "/tasks.js" JS, "tasks.js";
-    "/live.js" JS, "live.js";
-    "/format.js" JS, "format.js";
-    "/table.js" JS, "table.js";
-    "/rows.js" JS, "rows.js";
-    "/cell.js" JS, "cell.js";
-    "/columns.js" JS, "columns.js";
-    "/chooser.js" JS, "chooser.js";
-    "/drag.js" JS, "drag.js";
-    "/full.js" JS, "full.js";
-    "/widths.js" JS, "widths.js";
-    "/form.js" JS, "form.js";
-    "/fits.js" JS, "fits.js";
-    "/dashboard.js" JS, "dashboard.js";
-    "/cards.js" JS, "cards.js";
-    "/chart.js" JS, "chart.js";
-    "/topology.js" JS, "topology.js";
-    "/walk.js" JS, "walk.js";
-    "/doctor.js" JS, "doctor.js";
-    "/terminal.js" JS, "terminal.js";
-    "/command.js" JS, "command.js";
-    "/running.js" JS, "running.js";
-    "/tools.js" JS, "tools.js";
-    "/changes.js" JS, "changes.js";
-    "/why.js" JS, "why.js";
-    "/displays.js" JS, "displays.js";
-    "/pcap.js" JS, "pcap.js";
-    "/calculators.js" JS, "calculators.js";
     "/vendor/xterm.js" JS, "vendor/xterm.js";
     "/vendor/xterm.css" "text/css; charset=utf-8", "vendor/xterm.css";
-    "/quickset.js" JS, "quickset.js";
 };
 
-/// Returns the file at a path.
-pub fn asset(path: &str) -> Option<&'static Asset> {
-    ASSETS.iter().find(|asset| asset.path == path)
+/// Declares the modules of the page by their names.
+macro_rules! modules {
+    ($($name:literal)*) => {
+        &[$(Module {
+            name: $name,
+            text: include_str!(concat!("../assets/", $name)),
+        }),*]
+    };
+}
+
+/// The page's own modules, which are served as one script.
+pub const MODULES: &[Module] = modules! {
+    "app.js"
+    "api.js"
+    "dom.js"
+    "nav.js"
+    "tasks.js"
+    "live.js"
+    "format.js"
+    "table.js"
+    "rows.js"
+    "cell.js"
+    "columns.js"
+    "chooser.js"
+    "drag.js"
+    "full.js"
+    "widths.js"
+    "form.js"
+    "fits.js"
+    "dashboard.js"
+    "cards.js"
+    "chart.js"
+    "topology.js"
+    "walk.js"
+    "doctor.js"
+    "terminal.js"
+    "command.js"
+    "running.js"
+    "tools.js"
+    "changes.js"
+    "why.js"
+    "displays.js"
+    "pcap.js"
+    "calculators.js"
+    "quickset.js"
+};
+
+/// URL path of the bundle.
+const BUNDLE_PATH: &str = "/app.js";
+
+/// The bundle, or the reason why there is none.
+static BUNDLE: LazyLock<Result<String, BundleError>> = LazyLock::new(|| bundle(MODULES, "app.js"));
+
+/// Returns the file at a path. `/app.js` is the bundle of [`MODULES`].
+pub fn asset(path: &str) -> Option<Asset> {
+    if path == BUNDLE_PATH {
+        let text = BUNDLE.as_ref().ok()?;
+        return Some(Asset {
+            path: BUNDLE_PATH,
+            kind: JS,
+            text,
+        });
+    }
+    ASSETS.iter().find(|asset| asset.path == path).copied()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Returns true for a file of a library, which is loaded only when a view needs it.
-    fn is_foreign(file: &Asset) -> bool {
-        file.path.starts_with("/vendor/")
+    /// Returns the names and texts of the page's own sources.
+    fn sources() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let files = ASSETS
+            .iter()
+            .filter(|file| !file.path.starts_with("/vendor/"));
+        let files = files.map(|file| (file.path, file.text));
+        files.chain(MODULES.iter().map(|module| (module.name, module.text)))
     }
 
     #[test]
-    fn named_files_exist_and_are_small() {
+    fn the_bundle_has_all_modules_and_is_small() {
+        let text = asset("/app.js").expect("a bundle").text;
+        for module in MODULES {
+            let head = format!("\n// {}\nconst $", module.name);
+            assert_eq!(
+                text.matches(&head).count() + usize::from(text.starts_with(&head[1..])),
+                1,
+                "{head}"
+            );
+        }
+        assert!(!text.contains("\nimport ") && !text.contains("\nexport "));
+        assert!(text.len() < 300_000, "{}", text.len());
+    }
+
+    #[test]
+    fn named_files_exist() {
         let names = |text: &str, before: &str| -> Vec<String> {
             let parts = text.split(before).skip(1);
             let parts = parts.filter_map(|rest| rest.split(['"', '\'']).next());
             parts.map(str::to_owned).collect()
         };
-        for file in ASSETS {
-            let mut named = names(file.text, "from \"./");
+        for (source, text) in sources() {
+            let mut named = names(text, "href: \"/");
             named.extend(
-                names(file.text, "href=\"/")
+                names(text, "href=\"/")
                     .into_iter()
                     .filter(|name| name.contains('.')),
             );
-            named.extend(names(file.text, "src=\"/"));
-            named.extend(names(file.text, "import(\"./"));
+            named.extend(names(text, "src=\"/"));
+            named.extend(names(text, "import(\"./"));
             for name in named {
-                assert!(
-                    asset(&format!("/{name}")).is_some(),
-                    "{}: {name}",
-                    file.path
-                );
+                assert!(asset(&format!("/{name}")).is_some(), "{source}: {name}");
             }
         }
-        let own = ASSETS.iter().filter(|file| !is_foreign(file));
-        let bytes: usize = own.map(|file| file.text.len()).sum();
-        assert!(bytes < 300_000, "{bytes}");
     }
 
     #[test]
     fn no_external_resources_and_no_inline_code() {
-        for file in ASSETS.iter().filter(|file| !is_foreign(file)) {
-            let text = file.text.replace("http://www.w3.org/", "");
+        for (source, text) in sources() {
+            let text = text.replace("http://www.w3.org/", "");
             for word in [
                 "http://",
                 "https://",
@@ -154,7 +198,7 @@ mod tests {
                 "onclick=",
                 "new Function",
             ] {
-                assert!(!text.contains(word), "{}: {word}", file.path);
+                assert!(!text.contains(word), "{source}: {word}");
             }
         }
         let html = asset("/").expect("the page").text;

@@ -47,7 +47,7 @@ def first_view():
 
 def lost_requests():
     """Tests that the page begins by itself after a script or a description did not arrive."""
-    for lost, says in [("*/table.js", "did not arrive"), ("*/schema.json", "tries again")]:
+    for lost, says in [("*/app.js", "did not arrive"), ("*/schema.json", "tries again")]:
         cdp("Network.setBlockedURLs", urls=[lost])
         cdp("Network.clearBrowserCache")
         ask("POST", f"{session_path()}/url", {"url": "about:blank"})

@@ -31,7 +31,7 @@ const PROPERTIES: &str = "/properties";
 #[derive(Clone, Copy)]
 pub(super) enum Content {
     /// A file of the page.
-    File(&'static Asset),
+    File(Asset),
     /// The index of the menus.
     Index,
     /// The properties of a menu.
