@@ -84,6 +84,11 @@ pub(crate) fn records(state: &StateFolder) -> Result<StoredLog, String> {
     Leases::open_named(&state.path, router::records::FILE, &state.key)
 }
 
+/// Opens the log of the history of traffic in a state folder.
+pub(crate) fn traffic(state: &StateFolder) -> Result<StoredLog, String> {
+    Leases::open_named(&state.path, router::history::FILE, &state.key)
+}
+
 /// Opens a state folder with the key of the command line, or the default key.
 pub(crate) fn state_folder(folder: &Path, run: &Run) -> Result<StateFolder, String> {
     let from = KeyFrom {

@@ -155,6 +155,8 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         instance.control().recall_leases(log, kept);
         let (log, kept) = config::records(state)?;
         instance.control().recall_records(log, kept);
+        let (log, kept) = config::traffic(state)?;
+        instance.control().recall_history(log, kept);
     }
     instance.begin(&notes, &said);
     print_new(&mut instance);

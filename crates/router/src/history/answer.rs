@@ -1,5 +1,6 @@
 //! The history as JSON, for the page.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use dataplane::meter::Facility;
@@ -11,6 +12,7 @@ use super::{FACILITIES, MAX_INTERFACES, Packets, Rate, Sample, Series, Span};
 use crate::compile::LayoutEntry;
 use crate::drive::Control;
 use crate::object::DYNAMIC;
+use crate::store::leases::Leases;
 
 /// Maximum number of interfaces in the list of an answer.
 const MAX_LISTED: usize = 256;
@@ -20,7 +22,7 @@ const MAX_LISTED: usize = 256;
 pub struct Query {
     /// Time between two samples.
     pub span: Span,
-    /// Samples with a higher number are returned; 0 returns all samples.
+    /// Samples with a higher number are returned; 0, or a number that no sample has reached, returns all samples.
     pub since: u64,
     /// Names of the interfaces whose samples are wanted.
     pub interfaces: Vec<String>,
@@ -36,14 +38,19 @@ fn is_configured(entry: &LayoutEntry) -> bool {
 impl Control {
     /// Adds a sample of the current counters.
     pub(crate) fn record_history(&mut self) {
+        let all = self.layout.interfaces.iter();
+        let tracked = all.filter(|(_, entry)| is_configured(entry) && !entry.loopback);
+        let tracked = tracked.take(MAX_INTERFACES);
+        let tracked: Vec<_> = tracked.map(|(id, entry)| (*id, &entry.name)).collect();
+        for (id, name) in &tracked {
+            self.rates.history.adopt(*id, name);
+        }
         let rate = |id: InterfaceId| -> Rate {
             let rate = self.rates.of(id);
             [rate.rx, rate.tx].map(|traffic| traffic.bytes.saturating_mul(8))
         };
-        let all = self.layout.interfaces.iter();
-        let tracked = all.filter(|(_, entry)| is_configured(entry) && !entry.loopback);
-        let tracked = tracked.take(MAX_INTERFACES);
-        let interfaces: Vec<_> = tracked.map(|(id, _)| (*id, rate(*id))).collect();
+        let tracked = tracked.into_iter();
+        let interfaces: Vec<_> = tracked.map(|(id, _)| (id, rate(id))).collect();
         let mut clocks = [0; FACILITIES];
         for (own, (_, spent)) in clocks.iter_mut().zip(self.clocks_of_workers()) {
             *own = spent;
@@ -54,6 +61,40 @@ impl Control {
             packets: self.packets_of_paths(),
         };
         self.rates.history.add(self.now, sample);
+        self.write_minute();
+    }
+
+    /// Writes the minute that has ended, if one has.
+    fn write_minute(&mut self) {
+        let minute = self.unix_minute();
+        let name = |id| self.layout.name(id).to_owned();
+        let Some(record) = self.rates.history.take_minute(minute, name) else {
+            return;
+        };
+        if let Err(error) = self.rates.history.stored.write(&record) {
+            let message = format!("the history of traffic cannot be stored: {error}");
+            self.features.log.add("system,error", message);
+        }
+    }
+
+    /// Returns the complete minutes since 1970; 0 before.
+    fn unix_minute(&self) -> u64 {
+        u64::try_from(self.time_of(self.now) / 60_000_000_000).unwrap_or(0)
+    }
+
+    /// Restores the minutes of the last day from the log, and writes further minutes to the log.
+    pub fn recall_history(&mut self, log: Leases, found: BTreeMap<u64, Vec<u8>>) {
+        let minute = self.unix_minute();
+        let history = &mut self.rates.history;
+        let (records, reason) = history.stored.open(log, found);
+        history.restore(&records, minute);
+        if let Some(reason) = reason {
+            let number = history.stored.refused();
+            let message = format!(
+                "history of traffic: {number} minutes were refused, the last one because {reason}"
+            );
+            self.features.log.add("system,warning", message);
+        }
     }
 
     /// Returns the packets that ports received, and those that FastPath and FastTrack forwarded, since the start.
@@ -78,21 +119,24 @@ impl Control {
     ///
     /// Members: `last`, the number of the last sample, and `time`, the Unix time of its end in seconds; `interfaces`
     /// with `[[rx, tx], …]` in bits per second by name; `load` with thousandths of all clocks by facility; `packets`
-    /// with packets per second by `received`, `fastpath` and `fasttrack`. Lists end with sample `last` and begin after
-    /// sample `since` at the earliest. `list` has the interfaces of the configuration, at most 256: `name`,
+    /// with packets per second by `received`, `fastpath` and `fasttrack`; `refused`, the number of stored minutes that
+    /// could not be read at the start. Lists end with sample `last` and begin after sample `since` at the earliest. `list` has the interfaces of the configuration, at most 256: `name`,
     /// `running`, `parent` (of a VLAN or session), `master` (bridge or bond), `rx` and `tx` in bits per second; and
     /// `unlisted`, the number of all other interfaces.
     pub(crate) fn history(&self, query: &Query) -> String {
         let history = &self.rates.history;
         let last = history.last(query.span);
-        let wanted = usize::try_from(last.saturating_sub(query.since)).unwrap_or(usize::MAX);
-        let unit = match query.span {
-            Span::Seconds => 1,
-            Span::Minutes => 60,
+        let wanted = match query.since {
+            // A later number is from before a restart.
+            since if since == 0 || since > last => usize::MAX,
+            since => usize::try_from(last - since).unwrap_or(usize::MAX),
         };
-        let age = i64::try_from(history.second.saturating_sub(last * unit)).unwrap_or(0);
+        let age = i64::try_from(history.age(query.span)).unwrap_or(0);
         let time = self.time_of(self.now) / 1_000_000_000 - age;
-        let mut text = format!("{{\"last\":{last},\"time\":{time},\"interfaces\":{{");
+        let mut text = format!(
+            "{{\"last\":{last},\"time\":{time},\"refused\":{},\"interfaces\":{{",
+            history.stored.refused()
+        );
         let named = query.interfaces.iter().filter_map(|name| {
             let (id, _) = self.layout.named(name)?;
             Some((name, history.interfaces.get(&id)?))

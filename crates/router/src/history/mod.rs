@@ -2,11 +2,15 @@
 //!
 //! Control adds a sample after it has sampled the counters, about once a second. A sample that covers several seconds
 //! is the average of each. Memory is bounded: at most [`MAX_INTERFACES`] interfaces have a history, chosen from the
-//! configured ones; sessions and other dynamic interfaces have none. Restarts begin a new history.
+//! configured ones; sessions and other dynamic interfaces have none. The minutes are stored, one record each, and
+//! survive a restart (`stored.rs`); minutes without a record are zero.
 
 mod answer;
+mod stored;
 
 pub use answer::Query;
+pub use stored::FILE;
+pub(crate) use stored::{MinuteRecord, StoredHistory};
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -88,6 +92,15 @@ impl<const W: usize> Series<W> {
         (self.sum, self.count) = ([0; W], 0);
     }
 
+    /// Returns a series with the averages of earlier minutes, the oldest first.
+    fn of_minutes(minutes: impl Iterator<Item = [u64; W]>) -> Self {
+        let minutes = minutes.take(MINUTES).collect();
+        Self {
+            minutes,
+            ..Self::default()
+        }
+    }
+
     /// Returns the samples of a span; the last one belongs to the last complete second or minute.
     fn samples(&self, span: Span) -> &VecDeque<[u64; W]> {
         match span {
@@ -115,6 +128,12 @@ pub(crate) struct History {
     /// Clocks and packets at the last sample.
     clocks: Load,
     counted: Packets,
+    /// Series from before the start by interface name, until the interfaces appear or the first minute ends.
+    restored: BTreeMap<String, Series<2>>,
+    /// Whether a minute has ended since [`History::take_minute`].
+    minute_ended: bool,
+    /// The stored minutes.
+    pub(crate) stored: StoredHistory,
 }
 
 /// The counters of a sample.
@@ -140,6 +159,10 @@ impl History {
         if seconds == 0 {
             return;
         }
+        if last / SECONDS_PER_MINUTE != now / SECONDS_PER_MINUTE {
+            self.minute_ended = true;
+            self.restored.clear();
+        }
         let mut before = core::mem::take(&mut self.interfaces);
         for (id, rate) in sample.interfaces.take(MAX_INTERFACES) {
             let mut series = before.remove(&id).unwrap_or_default();
@@ -158,12 +181,84 @@ impl History {
         self.packets.push(last, now, packets);
     }
 
-    /// Returns the number of the last sample of a span.
+    /// Restores the minutes of the last day up to `minute`, in minutes since 1970. A clock that is behind the records
+    /// (before it is set) continues where they end.
+    pub(crate) fn restore(&mut self, records: &[MinuteRecord], minute: u64) {
+        let by_minute: BTreeMap<_, _> = records.iter().map(|own| (own.minute, own)).collect();
+        let Some(newest) = by_minute.keys().next_back() else {
+            return;
+        };
+        let end = minute.max(*newest);
+        let begin = end.saturating_sub(MINUTES as u64 - 1);
+        let Some((first, _)) = by_minute.range(begin..).next() else {
+            return;
+        };
+        let minutes = || (*first..=end).map(|minute| by_minute.get(&minute));
+        self.load =
+            Series::of_minutes(minutes().map(|record| record.map_or([0; _], |own| own.load)));
+        self.packets =
+            Series::of_minutes(minutes().map(|record| record.map_or([0; _], |own| own.packets)));
+        let recent = by_minute
+            .range(begin..)
+            .flat_map(|(_, own)| &own.interfaces);
+        for (name, _) in recent {
+            if self.restored.len() == MAX_INTERFACES || self.restored.contains_key(name) {
+                continue;
+            }
+            let rate = |record: &MinuteRecord| {
+                let mut all = record.interfaces.iter();
+                all.find(|(own, _)| own == name).map(|(_, rate)| *rate)
+            };
+            let rates = minutes().map(|record| record.copied().and_then(rate).unwrap_or_default());
+            self.restored
+                .insert(name.clone(), Series::of_minutes(rates));
+        }
+    }
+
+    /// Gives an interface its series from before the start, if it has one and the interface is new.
+    pub(crate) fn adopt(&mut self, id: InterfaceId, name: &str) {
+        if let Some(series) = self.restored.remove(name) {
+            self.interfaces.entry(id).or_insert(series);
+        }
+    }
+
+    /// Returns the averages of the minute that has ended since the last call, as a record that ends at `minute` in
+    /// minutes since 1970. `name` returns the names of interfaces.
+    pub(crate) fn take_minute(
+        &mut self,
+        minute: u64,
+        name: impl Fn(InterfaceId) -> String,
+    ) -> Option<MinuteRecord> {
+        if !core::mem::take(&mut self.minute_ended) {
+            return None;
+        }
+        let interfaces = self.interfaces.iter();
+        let interfaces = interfaces
+            .filter_map(|(id, series)| Some((name(*id), *series.minutes.back()?)))
+            .collect();
+        Some(MinuteRecord {
+            minute,
+            load: *self.load.minutes.back()?,
+            packets: *self.packets.minutes.back()?,
+            interfaces,
+        })
+    }
+
+    /// Returns the number of the last sample of a span. Numbers of minutes begin with [`MINUTES`], so that restored
+    /// minutes have smaller ones.
     fn last(&self, span: Span) -> u64 {
         match span {
             Span::Seconds => self.second,
             // The current minute is not complete.
-            Span::Minutes => (self.second / SECONDS_PER_MINUTE).saturating_sub(1),
+            Span::Minutes => self.second / SECONDS_PER_MINUTE + MINUTES as u64 - 1,
+        }
+    }
+
+    /// Returns the seconds since the end of the last sample of a span.
+    fn age(&self, span: Span) -> u64 {
+        match span {
+            Span::Seconds => 0,
+            Span::Minutes => self.second % SECONDS_PER_MINUTE,
         }
     }
 }
@@ -211,7 +306,7 @@ mod tests {
             series.samples(Span::Minutes).back(),
             Some(&[400 * 10 / 60, 0])
         );
-        assert_eq!(history.last(Span::Minutes), 1);
+        assert_eq!(history.last(Span::Minutes), 1 + MINUTES as u64);
     }
 
     #[test]
@@ -248,5 +343,53 @@ mod tests {
             2,
             "one sample per second"
         );
+    }
+
+    #[test]
+    fn minutes_of_before_the_start_stand_at_their_time() {
+        let record = |minute, rate| MinuteRecord {
+            minute,
+            packets: [rate; 3],
+            interfaces: vec![("ether1".into(), [rate, 0])],
+            ..MinuteRecord::default()
+        };
+        let records = [record(100, 1), record(101, 2), record(104, 5)];
+        let mut history = History::default();
+        // The router was down in minutes 105 and 106.
+        history.restore(&records, 106);
+        history.adopt(InterfaceId(7), "ether1");
+        history.adopt(InterfaceId(8), "ether2");
+        history.add(at(1), sample(&[(7, 100), (8, 1)], 0, 0));
+        assert!(history.take_minute(107, |_| String::new()).is_none());
+        history.add(at(60), sample(&[(7, 100), (8, 1)], 0, 0));
+        let series = &history.interfaces[&InterfaceId(7)];
+        let rates: Vec<_> = series
+            .samples(Span::Minutes)
+            .iter()
+            .map(|rate| rate[0])
+            .collect();
+        assert_eq!(rates, [1, 2, 0, 0, 5, 0, 0, 100]);
+        assert_eq!(history.packets.samples(Span::Minutes).len(), 8);
+        let ended = history.take_minute(107, |id| format!("i{}", id.0));
+        let ended = ended.expect("a minute");
+        assert_eq!(
+            ended.interfaces,
+            [("i7".into(), [100, 0]), ("i8".into(), [1, 0])]
+        );
+        assert!(history.take_minute(107, |_| String::new()).is_none());
+    }
+
+    #[test]
+    fn a_clock_behind_the_records_continues_them_and_old_records_are_dropped() {
+        let record = |minute| MinuteRecord {
+            minute,
+            ..MinuteRecord::default()
+        };
+        let mut history = History::default();
+        history.restore(&[record(10), record(5_000), record(5_001)], 3);
+        assert_eq!(history.load.samples(Span::Minutes).len(), 2);
+        let mut late = History::default();
+        late.restore(&[record(5_000)], 50_000);
+        assert_eq!(late.load.samples(Span::Minutes).len(), 0);
     }
 }
