@@ -8,6 +8,9 @@
 //! | `import { a, b } from "./dom.js";` | `const { a, b } = $dom;` |
 //! | `import * as api from "./api.js";` | `const api = $api;` |
 //! | `export function`, `export async function`, `export const`, `export class` | without `export` |
+//! | a line that is only comment, `//` or `/** … */` | none |
+//!
+//! Comments are recognised by lines, so a text between backticks must end on its line.
 //!
 //! Imports by `import("./vendor/…")` stay as they are: libraries are loaded when a view needs them.
 
@@ -105,11 +108,21 @@ impl Bundler<'_> {
         let module = all[position];
         let mut body = String::with_capacity(module.text.len());
         let mut exports = Vec::new();
+        let mut is_comment = false;
         for line in module.text.lines() {
+            let trimmed = line.trim();
+            is_comment = is_comment || trimmed.starts_with("/**");
+            if is_comment || trimmed.is_empty() || trimmed.starts_with("//") {
+                is_comment = is_comment && !trimmed.ends_with("*/");
+                continue;
+            }
             let unsupported = || BundleError::UnsupportedLine {
                 module: name.to_owned(),
                 line: line.to_owned(),
             };
+            if line.matches('`').count() % 2 == 1 {
+                return Err(unsupported());
+            }
             if let Some(rest) = line.strip_prefix("import ") {
                 let (binding, imported) = read_import(rest).ok_or_else(unsupported)?;
                 self.append(imported, name)?;
@@ -182,7 +195,7 @@ mod tests {
             ),
             module(
                 "api.js",
-                "import { h } from \"./dom.js\";\nexport const get = () => h;\nconst own = 1;\n",
+                "// Requests.\nimport { h } from \"./dom.js\";\n/** Returns\n * all. */\nexport const get = () => h;\n\nconst own = 1;\n",
             ),
             module(
                 "dom.js",
@@ -214,6 +227,7 @@ mod tests {
         let error = bundle(&circle, "a.js").expect_err("a circle");
         assert_eq!(error, BundleError::Circle("a.js".to_owned()));
         for line in [
+            "const text = `first",
             "import b from \"./b.js\";",
             "import { a as b } from \"./b.js\";",
             "import { a,",
