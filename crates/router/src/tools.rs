@@ -2,6 +2,7 @@
 
 use std::task::Waker;
 
+use dataplane::meter::Facility;
 use menu::{Reason, Row};
 use tool::{Echoes, Fetches, Ping, Pong, Router, Sniffs};
 
@@ -16,8 +17,14 @@ impl Router for Control {
         Some(self)
     }
 
-    fn clocks(&self) -> Option<Vec<(&'static str, u64)>> {
-        Some(self.clocks_of_workers().collect())
+    fn clocks(&self) -> Option<Vec<Vec<(&'static str, u64)>>> {
+        let all = self.workers.counters();
+        let of_worker = all.map(|counters| {
+            let activities = Facility::ALL.iter();
+            let clocks = activities.map(|own| (own.name(), counters.clocks(*own)));
+            clocks.collect()
+        });
+        Some(of_worker.collect())
     }
 
     fn fetches(&mut self) -> Option<&mut dyn Fetches> {

@@ -22,8 +22,8 @@ pub trait Router: Live {
         None
     }
 
-    /// Clock cycles that workers spent since their start, by activity.
-    fn clocks(&self) -> Option<Vec<(&'static str, u64)>> {
+    /// Clock cycles that each worker spent since its start, by activity; all workers have the same activities.
+    fn clocks(&self) -> Option<Vec<Vec<(&'static str, u64)>>> {
         None
     }
 

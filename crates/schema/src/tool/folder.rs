@@ -282,7 +282,17 @@ pub(crate) static MENU: Menu = Menu {
         command(
             "profile",
             "Show CPU usage by task",
-            &[AS_VALUE, DURATION, FREEZE, WITHOUT_PAGING],
+            &[
+                AS_VALUE,
+                argument(
+                    "cpu",
+                    Kind::Text,
+                    "Number of a worker, `all` for each worker, or `total`",
+                ),
+                DURATION,
+                FREEZE,
+                WITHOUT_PAGING,
+            ],
         )
         .repeating(),
         idle_command(
