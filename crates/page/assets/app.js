@@ -8,15 +8,17 @@ import { asks, fill, h, whileShown } from "./dom.js";
 import { failed } from "./live.js";
 import { navigation, search } from "./nav.js";
 import { quickSet } from "./quickset.js";
+import { listenForShortcuts, showShortcuts } from "./shortcuts.js";
 import { menuPage } from "./table.js";
 import { terminal } from "./terminal.js";
 import { tools } from "./tools.js";
 import { walk } from "./walk.js";
+import { watch } from "./watch.js";
 
 const page = document.getElementById("page");
 /** Views beside the menus: titles, and the functions that draw them. */
 const PLACES = { quickset: ["Quick Set", quickSet],
-  tools: ["Tools", tools], changes: ["Changes", changes], walk: ["Packet walk", walk], doctor: ["Doctor", doctor], terminal: ["Terminal", terminal],
+  tools: ["Tools", tools], watch: ["Watch", watch], changes: ["Changes", changes], walk: ["Packet walk", walk], doctor: ["Doctor", doctor], terminal: ["Terminal", terminal],
   calculators: ["Calculators", calculators] };
 
 /** State shared by all parts of the page. */
@@ -151,6 +153,7 @@ function frame(name) {
       h("a", { class: "name", href: "#/" }, name || "ferroute"), search(world),
       world.may("write") && [undo, redo, safe, unroll], pending(world, act), notice,
       h("span", { class: "faint" }, world.user),
+      h("button", { id: "keys", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", on: { click: showShortcuts } }, "?"),
       h("button", { "aria-label": "Switch between light and dark theme", on: { click: () => theme(true) } }, "◐"),
       h("button", { id: "logout", on: { click: out } }, "Log out"), fault),
     nav, h("main", { id: "main", tabindex: "-1" })));
@@ -201,6 +204,7 @@ function banner(absent) {
 }
 
 theme(false);
+listenForShortcuts();
 // A hidden page sends no requests of its own, but its safe mode must last.
 setInterval(() => { if (world.user && world.safe && document.hidden) api.session.get().catch(() => {}); }, 20_000);
 addEventListener("router-gone", () => banner(true));

@@ -3,6 +3,7 @@ import { save } from "./command.js";
 import { fill, h } from "./dom.js";
 import * as format from "./format.js";
 import { capture } from "./pcap.js";
+import { profileDisplay } from "./profile.js";
 
 /** Lines kept, and packets of a capture. */
 const LINES = 1000, PACKETS = 5000;
@@ -13,7 +14,7 @@ const BARS = 100;
 
 /** Creates the display of a tool: `update` receives the rows of an update, `clear` begins anew. */
 export function displays(tool) {
-  const own = { "/tool/ping": ping, "/tool/profile": profile, "/tool/torch": torch, "/tool/sniffer/quick": sniffer }[tool.path];
+  const own = { "/tool/ping": ping, "/tool/profile": () => profileDisplay(latest), "/tool/torch": torch, "/tool/sniffer/quick": sniffer }[tool.path];
   return (own ?? { lines, table, page }[tool.form])(tool);
 }
 
@@ -118,27 +119,6 @@ function ping(tool) {
   });
   return { element: h("div", {}, sums, bars, list.element), update: (rows) => { list.update(rows); draw(); },
     clear: () => { list.clear(); fill(sums); fill(bars); } };
-}
-
-/** CPU by activity: one bar for all, and one for each. */
-function profile() {
-  const whole = h("div", { class: "stack", role: "img" }), list = h("div", { id: "tool-rows" });
-  const share = (row) => parseFloat(row?.usage) || 0;
-  const percent = (row) => `${share(row)} %`;
-  const draw = (rows) => {
-    const busy = rows.filter((row) => !["idle", "total"].includes(row.name)).sort((one, other) => share(other) - share(one));
-    const total = rows.find((row) => row.name === "total");
-    fill(whole, busy.map((row, at) => part(row, at)));
-    whole.setAttribute("aria-label", busy.map((row) => `${row.name} ${percent(row)}`).join(", "));
-    fill(list, rows.length > 0 && h("p", { class: "big" }, percent(total), " ", h("span", { class: "faint" }, "of the packet workers' time")),
-      busy.map((row, at) => h("div", { class: "meter" }, h("span", {}, row.name), h("div", { class: "track" }, part(row, at)), h("span", { class: "number" }, percent(row)))));
-  };
-  function part(row, at) {
-    const bar = h("span", { class: `hue${at % 6}`, title: `${row.name}: ${percent(row)}` });
-    bar.style.width = `${share(row)}%`;
-    return bar;
-  }
-  return { element: h("div", { class: "card" }, whole, list), ...latest(draw) };
 }
 
 /** Flows with their rates, greatest first. */

@@ -4,6 +4,7 @@ import { quoted } from "./command.js";
 import { asks, fill, h } from "./dom.js";
 import { example, fits, groupOf, isRule, rank } from "./fits.js";
 import * as format from "./format.js";
+import { deviceConfiguration } from "./qr.js";
 
 const truth = (text) => text === "true" || text === "yes";
 const GROUPS = ["General", "Matchers", "Action", "Advanced"];
@@ -190,15 +191,23 @@ function offer(world, property, input) {
 /** Returns true for commands that restart the router or replace its configuration. */
 const isDangerous = ({ name, needs }) => needs.includes("reboot") || /^(reset-configuration|load|apply|revert|unroll)$/.test(name);
 
+/** Draws the answer of a command: a device's configuration with its code, or its values. */
+function answerOf(said) {
+  const [row] = [].concat(said ?? []);
+  if (row?.conf && row.qr) return deviceConfiguration(row);
+  return h("pre", { class: "mono" }, row ? JSON.stringify(said, null, 1) : "done");
+}
+
 /** Shows the form of a command, which runs for the selected rows. */
 export function commandForm(body, world, menu, command, ids) {
   const takesRows = command.arguments.some((argument) => argument.name === "numbers");
   const fields = command.arguments.filter((argument) => argument.name !== "numbers")
     .map((argument) => field(world, argument, undefined, true));
-  const answer = h("pre", { class: "mono" }), error = h("p", { class: "error", role: "alert" });
+  const answer = h("div"), error = h("p", { class: "error", role: "alert" });
   const submit = async (event) => {
     event.preventDefault();
-    error.textContent = answer.textContent = "";
+    error.textContent = "";
+    fill(answer);
     const values = {};
     for (const { property, read } of fields) {
       const value = read();
@@ -208,7 +217,7 @@ export function commandForm(body, world, menu, command, ids) {
     if (isDangerous(command) && !await asks(`Run ${menu.path}/${command.name}? ${command.help}.`, command.name)) return;
     try {
       const said = await api.run(`${menu.path}/${command.name}`, values);
-      answer.textContent = !said || (Array.isArray(said) && !said.length) ? "done" : JSON.stringify(said, null, 1);
+      fill(answer, answerOf(said));
     } catch (refused) { error.textContent = refused.message; }
   };
   fill(body, h("form", { class: "card", on: { submit } }, h("h2", {}, command.name), h("p", { class: "faint" }, command.help,

@@ -3,6 +3,7 @@ import * as api from "./api.js";
 import { asks, fill, h } from "./dom.js";
 import { commandForm, itemForm } from "./form.js";
 import { rowTable } from "./rows.js";
+import { watchAddress, watches } from "./watch.js";
 import { asksWhy, why } from "./why.js";
 
 /** Shows a menu, or one of its items. */
@@ -57,7 +58,8 @@ function rows(body, world, menu, given) {
   const removes = world.may("write") && menu.remove;
   const files = menu.path === "/file" && world.may("ftp");
   const explains = asksWhy(menu.path) && world.may("test");
-  const selectable = changes || removes || files || explains;
+  const canWatch = watches(menu.path);
+  const selectable = changes || removes || files || explains || canWatch;
   const table = rowTable(world, menu, { changes, selectable, error, given, chose: enable });
   const { chosen, clear } = table;
   const each = (job) => async () => {
@@ -73,7 +75,8 @@ function rows(body, world, menu, given) {
       button("Disable", each((id) => api.set(menu.path, id, { disabled: "true" })))],
     menu.add && button("Copy", () => { location.hash = `${menu.path}/new?like=${chosen()[0][".id"]}`; }, true),
     menu.shape === "ordered" && [button("Move up", () => table.step(-1), true), button("Move down", () => table.step(1), true)],
-  ], removes && button("Remove", remove), explains && button("Why?", explain, true)];
+  ], removes && button("Remove", remove), explains && button("Why?", explain, true),
+    canWatch && button("Watch", () => { location.hash = watchAddress(menu.path, chosen()); })];
   const moves = files ? transfers({ may: world.may, button, chosen, error }) : [];
   fill(bar, tools, moves, table.filter, table.count, h("span", { class: "grow" }), table.chooser);
   fill(body, bar, error, table.element, more);

@@ -44,6 +44,8 @@ const TASKS = [
   ["sniffer capture packets pcap wireshark tcpdump", "Capture packets", "tools?run=/tool/sniffer/quick"],
   ["profile cpu load activity busy", "Load by activity", "tools?run=/tool/profile"],
   ["ip scan find devices network addresses in use", "Find devices of a network", "tools?run=/tool/ip-scan"],
+  ["watch live graph chart rate traffic interface queue cpu monitor five minutes", "Watch interfaces, queues and the processor", "watch"],
+  ["vpn device phone wireguard qr code scan", "Add a WireGuard phone and show its code", "quickset?setup=device"],
   ["fetch download url http test", "Fetch a URL", "tools?run=/tool/fetch"],
 ];
 

@@ -12,7 +12,7 @@ const TOOLS = {
   "/tool/traceroute": ["Traceroute", "address count max-hops timeout"],
   "/tool/torch": ["Torch", "interface src-address dst-address ip-protocol port", { "src-address": "0.0.0.0/0", "dst-address": "0.0.0.0/0",
     "ip-protocol": "any", port: "any" }],
-  "/tool/profile": ["Profile", ""],
+  "/tool/profile": ["Profile", "cpu", { cpu: "all" }],
   "/tool/sniffer/quick": ["Sniffer", "interface ip-address ip-protocol port rows", { rows: "40", "show-frame": "true" }],
   "/tool/ip-scan": ["IP scan", "interface address-range"],
   "/tool/flood-ping": ["Flood ping", "address count size"],

@@ -114,6 +114,11 @@ pub const MODULES: &[Module] = modules! {
     "pcap.js"
     "calculators.js"
     "quickset.js"
+    "recipes.js"
+    "qr.js"
+    "shortcuts.js"
+    "profile.js"
+    "watch.js"
 };
 
 /// URL path of the bundle.
@@ -150,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_bundle_has_all_modules_and_is_small() {
-        let text = asset("/app.js").expect("a bundle").text;
+        let text = bundle(MODULES, "app.js").expect("a bundle");
         for module in MODULES {
             let head = format!("\n// {}\nconst $", module.name);
             assert_eq!(
