@@ -5,7 +5,7 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `GET /`, `GET /app.js` … | [`asset`], with [`POLICY`] |
+//! | `GET /`, `GET /app.js` … | [`asset`], with [`policy`] |
 //! | `POST /session` `{"user", "password"}` with `X-Ferroute: page` | 200 `{"user", "policies"}` and a cookie, or 401 |
 //! | `GET /session`, `DELETE /session` with the cookie | 200 as above; 204, and the session ends |
 //! | `GET /schema.json` with the cookie or by HTTP Basic | [`describe`] |
@@ -26,14 +26,37 @@ mod tools;
 
 use std::sync::LazyLock;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use sha2::{Digest as _, Sha256};
+
 pub use bundle::{BundleError, Module, bundle};
 pub use describe::{describe, menu, properties, searched};
 pub use tools::describe_tools;
 
-/// Content Security Policy (level 3): allows the page to load its own files and to send requests to its own
-/// router only.
-pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-    connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/// The script within the page, which loads the page again if a file did not arrive. As a file of its own it could be
+/// missing, too.
+const LOADER: &str = include_str!("../assets/load.js");
+
+/// The page, with [`LOADER`].
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    let before = "<script src=\"/load.js\"></script>";
+    include_str!("../assets/index.html").replace(before, &format!("<script>{LOADER}</script>"))
+});
+
+/// The policy that [`policy`] returns.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let loader = BASE64_STANDARD.encode(Sha256::digest(LOADER));
+    format!(
+        "default-src 'none'; script-src 'self' 'sha256-{loader}'; style-src 'self'; img-src 'self' data:; \
+         connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+});
+
+/// Returns the Content Security Policy (level 3): it allows the page to run the script within it, to load its own files,
+/// and to send requests to its own router only.
+pub fn policy() -> &'static str {
+    &POLICY
+}
 
 /// A static file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +82,10 @@ macro_rules! assets {
     };
 }
 
-/// All files except the bundle of [`MODULES`].
-pub const ASSETS: &[Asset] = assets! {
-    "/" "text/html; charset=utf-8", "index.html";
+/// All files except the page itself and the bundle of [`MODULES`].
+const ASSETS: &[Asset] = assets! {
     "/style.css" "text/css; charset=utf-8", "style.css";
     "/icon.svg" "image/svg+xml", "icon.svg";
-    "/load.js" JS, "load.js";
     "/vendor/xterm.js" JS, "vendor/xterm.js";
     "/vendor/xterm.css" "text/css; charset=utf-8", "vendor/xterm.css";
 };
@@ -127,17 +148,21 @@ const BUNDLE_PATH: &str = "/app.js";
 /// The bundle, or the reason why there is none.
 static BUNDLE: LazyLock<Result<String, BundleError>> = LazyLock::new(|| bundle(MODULES, "app.js"));
 
-/// Returns the file at a path. `/app.js` is the bundle of [`MODULES`].
+/// Returns the file at a path: `/` is the page, `/app.js` the bundle of [`MODULES`].
 pub fn asset(path: &str) -> Option<Asset> {
-    if path == BUNDLE_PATH {
-        let text = BUNDLE.as_ref().ok()?;
-        return Some(Asset {
+    match path {
+        "/" => Some(Asset {
+            path: "/",
+            kind: "text/html; charset=utf-8",
+            text: &PAGE,
+        }),
+        BUNDLE_PATH => Some(Asset {
             path: BUNDLE_PATH,
             kind: JS,
-            text,
-        });
+            text: BUNDLE.as_ref().ok()?,
+        }),
+        path => ASSETS.iter().find(|asset| asset.path == path).copied(),
     }
-    ASSETS.iter().find(|asset| asset.path == path).copied()
 }
 
 #[cfg(test)]
@@ -149,7 +174,11 @@ mod tests {
         let files = ASSETS
             .iter()
             .filter(|file| !file.path.starts_with("/vendor/"));
-        let files = files.map(|file| (file.path, file.text));
+        let page = asset("/").into_iter();
+        let files = files
+            .copied()
+            .chain(page)
+            .map(|file| (file.path, file.text));
         files.chain(MODULES.iter().map(|module| (module.name, module.text)))
     }
 
@@ -208,7 +237,9 @@ mod tests {
         }
         let html = asset("/").expect("the page").text;
         let scripts = html.matches("<script").count();
-        assert_eq!(scripts, html.matches(" src=\"/").count(), "none is inline");
+        let files = html.matches(" src=\"/").count();
+        assert_eq!(scripts, files + 1, "only the loader is within the page");
+        assert!(html.contains(&format!("<script>{LOADER}</script>")));
         assert!(!html.contains("<style"));
     }
 

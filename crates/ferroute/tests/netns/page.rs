@@ -66,6 +66,12 @@ pub(crate) fn browse(lab: &lab::Lab, folder: &Folder, router: &Router, script: &
     let path = folder.file("script.py");
     fs::write(&path, script).expect("a folder of our own");
     fs::write(folder.file("browser.py"), include_str!("browser.py")).expect("a folder of our own");
+    // Chromium cancels all requests when an address of its host is added or becomes usable.
+    until("the client's addresses are usable", || {
+        output(lab, "client", "ip address show tentative")
+            .stdout
+            .is_empty()
+    });
     // FERROUTE_PICTURES names the folder for screenshots.
     let pictures = std::env::var("FERROUTE_PICTURES").unwrap_or_else(|_| "-".to_owned());
     let line = format!(

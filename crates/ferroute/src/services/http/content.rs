@@ -104,7 +104,7 @@ impl Content {
             (VARY, "accept-encoding"),
             // Other versions of the router have other content.
             (CACHE_CONTROL, "private, no-cache"),
-            (CONTENT_SECURITY_POLICY, page::POLICY),
+            (CONTENT_SECURITY_POLICY, page::policy()),
             (REFERRER_POLICY, "no-referrer"),
         ];
         let count = if self.is_public() { all.len() } else { 2 };
