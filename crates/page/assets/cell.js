@@ -42,7 +42,7 @@ function pieces(world, menu, name, row, rates) {
 export function valueCell({ world, menu, id, name, rates, link, reason }) {
   const content = h("span");
   // Before the text, which may be cut.
-  const path = reason && h("a", { "aria-label": "Show the path" }, "show path");
+  const path = reason && h("a", {}, "show path");
   const opener = link && h("a", { href: link, data: { id } });
   const element = h("td", { class: reason ? "why" : format.isNumeric(name) ? "number" : undefined }, path, reason && " ", opener || content);
   let shown = null;

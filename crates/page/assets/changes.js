@@ -97,7 +97,7 @@ const inverted = (text) => text.split("\n").map((line) => line.replace(/^[+-]/, 
 /** The history: newest first, with undo and redo up to a row. */
 function historyPart(world) {
   const error = errorLine(), body = h("tbody"), table = h("div", { class: "scroll live", tabindex: "0", role: "region", "aria-label": "History" },
-    h("table", { id: "history" }, h("thead", {}, h("tr", {}, ["time", "by", "action", ""].map((name) => h("th", { scope: "col" }, name)))), body));
+    h("table", { id: "history" }, h("thead", {}, h("tr", {}, ["time", "by", "action"].map((name) => h("th", { scope: "col" }, name)), h("th", { scope: "col" }, h("span", { class: "hidden" }, "Undo or redo")))), body));
   let shown = "";
   const look = async () => {
     const rows = (await api.changes()).slice(0, SHOWN);

@@ -63,7 +63,7 @@ function draw(way, steps) {
     stages.at(-1).steps.push(step);
   }
   const boxes = stages.map(({ stage, steps: own }) => h("section", { class: "stage " + kind(stage, own), data: { stage } },
-    h("h3", {}, title(stage)), h("ol", {}, lines(own))));
+    h("h2", {}, title(stage)), h("ol", {}, lines(own))));
   fill(way, boxes.flatMap((box, at) => (at ? [h("div", { class: "arrow", "aria-hidden": "true" }, "↓"), box] : [box])));
 }
 
