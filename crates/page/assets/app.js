@@ -154,7 +154,7 @@ function frame(name) {
       world.may("write") && [undo, redo, safe, unroll], pending(world, act), notice,
       h("span", { class: "faint" }, world.user),
       h("button", { id: "keys", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", on: { click: showShortcuts } }, "?"),
-      h("button", { "aria-label": "Switch between light and dark theme", on: { click: () => theme(true) } }, "◐"),
+      h("button", { id: "theme", "aria-label": "Switch between light and dark theme", on: { click: () => theme(true) } }, "◐"),
       h("button", { id: "logout", on: { click: out } }, "Log out"), fault),
     nav, h("main", { id: "main", tabindex: "-1" })));
   whileShown(fault, 5000, lookForFault);
@@ -207,6 +207,8 @@ theme(false);
 listenForShortcuts();
 // A hidden page sends no requests of its own, but its safe mode must last.
 setInterval(() => { if (world.user && world.safe && document.hidden) api.session.get().catch(() => {}); }, 20_000);
+// A page that a browser kept has lost its streams.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 addEventListener("router-gone", () => banner(true));
 addEventListener("router-back", () => {
   banner(false);

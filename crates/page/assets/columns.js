@@ -4,6 +4,8 @@
 const PARTS = {
   "+source": [["src-address", ""], ["src-address-list", "list"], ["src-mac-address", ""], ["src-port", "port"]],
   "+destination": [["dst-address", ""], ["dst-address-list", "list"], ["dst-mac-address", ""], ["dst-port", "port"], ["port", "any port"]],
+  "+from": [["src-address", ""], ["src-port", ""]],
+  "+to": [["dst-address", ""], ["dst-port", ""]],
   "+in": [["in-interface", ""], ["in-interface-list", "list"], ["in-bridge-port", ""], ["in-bridge-port-list", "list"], ["in-bridge", ""]],
   "+out": [["out-interface", ""], ["out-interface-list", "list"], ["out-bridge-port", ""], ["out-bridge-port-list", "list"], ["out-bridge", ""]],
   "+action": [["action", ""], ["to-addresses", "to"], ["to-address", "to"], ["to-ports", "port"], ["jump-target", "to"], ["reject-with", "with"], ["address-list", "to"],
@@ -14,12 +16,22 @@ const PARTS = {
 const ELSEWHERE = new Set(("chain action protocol ip-protocol mac-protocol log passthrough bytes packets last-hit comment disabled invalid dynamic "
   + `.id .about hw-offload ${Object.values(PARTS).flat().map(([name]) => name).join(" ")}`).split(" "));
 
+/** Columns of an address with its port. */
+const ENDS = new Set(["+from", "+to"]);
+
+/** Returns an address with its port as one part: `192.0.2.1:443` or `[2001:db8::1]:443`. */
+function end([[name], [portName]], row) {
+  const address = row[name] ?? "", port = row[portName];
+  return ["", name, !port ? address : address.includes(":") && !address.startsWith("[") ? `[${address}]:${port}` : `${address}:${port}`];
+}
+
 /** Returns the parts of a column that joins several properties: [word before the value, property, value]. */
 export function joined(column, row) {
   if (column === "+conditions") {
     return Object.keys(row).filter((name) => !ELSEWHERE.has(name) && row[name] !== "false")
       .map((name) => [name === "connection-state" ? "" : `${name}=`, name, row[name]]);
   }
+  if (ENDS.has(column)) return [end(PARTS[column], row)];
   return PARTS[column].filter(([name]) => row[name]).map(([name, word]) => [word && word + " ", name, row[name]]);
 }
 
@@ -51,9 +63,9 @@ const CURATED = {
   "/interface/bridge/filter": `+action mac-protocol ip-protocol +source +destination +in +out +conditions ${COUNTERS}`,
   "/ip/firewall/address-list": "list address timeout creation-time",
   "/ipv6/firewall/address-list": "list address timeout creation-time",
-  "/ip/firewall/connection": "protocol src-address src-port dst-address dst-port slow-path-reason tcp-state timeout orig-rate "
+  "/ip/firewall/connection": "protocol +from +to slow-path-reason tcp-state timeout orig-rate "
     + "repl-rate orig-bytes repl-bytes connection-mark",
-  "/ipv6/firewall/connection": "protocol src-address src-port dst-address dst-port slow-path-reason tcp-state timeout orig-rate "
+  "/ipv6/firewall/connection": "protocol +from +to slow-path-reason tcp-state timeout orig-rate "
     + "repl-rate orig-bytes repl-bytes connection-mark",
   "/interface": "name type actual-mtu mac-address ~rx-byte ~tx-byte rx-byte tx-byte rx-packet tx-packet rx-drop tx-drop tx-queue-drop "
     + "rx-error tx-error last-link-up-time",
@@ -137,9 +149,9 @@ export function drawn(menu, choice, names) {
 /** Returns the properties that a table needs from the router: all (empty) without a list of columns. */
 export function needed(menu, choice) {
   const list = choice ?? curated(menu);
-  if (!list || list.some((name) => name.startsWith("+"))) return [];
+  if (!list || list.some((name) => name.startsWith("+") && !PARTS[name])) return [];
   const flags = menu.flags.map(([, name]) => name);
-  const names = [...list.map((name) => name.replace("~", "")), ...flags, "comment", ".about", menu.key, groupOf(menu)];
+  const names = [...list.flatMap((name) => PARTS[name]?.map(([part]) => part) ?? name.replace("~", "")), ...flags, "comment", ".about", menu.key, groupOf(menu)];
   return [...new Set(names.filter(Boolean))];
 }
 

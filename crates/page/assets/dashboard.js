@@ -1,5 +1,6 @@
 // Current state of the router: internet, traffic, load, ways of packets, topology, and short lists of what matters.
 import * as api from "./api.js";
+import { ACTIVITIES } from "./activities.js";
 import { Rates } from "./cell.js";
 import { card, certificateRows, dropRows, leaseRows, logRows, peerRows, shortTable, talkerRows } from "./cards.js";
 import { chart } from "./chart.js";
@@ -92,13 +93,15 @@ function wanAndLan(state) {
 /** Creates the row of facts: internet, load, memory, connections, version. */
 function facts() {
   const element = h("div", { class: "facts", id: "facts" });
+  // Boxes stand in this order, whichever data arrives first.
+  const ORDER = ["Internet", "Processor", "Memory", "Connections", "Uptime"];
   const boxes = new Map();
   const put = (name, text, more, kind = "", link = "") => {
     if (!boxes.has(name)) {
       const big = h("p", { class: "big" }), small = h("p", { class: "faint" });
       const box = h("section", { class: "card fact", "aria-label": name, data: { fact: name } }, h("h2", {}, link ? h("a", { href: "#" + link }, name) : name), big, small);
       boxes.set(name, { box, big, small });
-      element.append(box);
+      element.append(...ORDER.filter((own) => boxes.has(own)).map((own) => boxes.get(own).box));
     }
     const { box, big, small } = boxes.get(name);
     box.dataset.kind = kind;
@@ -133,7 +136,7 @@ function charts() {
     return { box, chart: own };
   };
   const wan = traffic("WAN"), lan = traffic("LAN");
-  const busy = ["ethernet", "bridging", "networking", "firewall", "l7-matcher", "queuing", "encrypting", "management"];
+  const busy = ACTIVITIES;
   const cpu = card("Processor by activity", { link: "/tool/profile" });
   const cpuChart = chart({ label: "Processor by activity", series: busy.map((name, at) => [name, `--s${at + 1}`]), format: (share) => `${(share / 10).toLocaleString(undefined, { maximumFractionDigits: 1 })} %`,
     least: 50, stacked: true });

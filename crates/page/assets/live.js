@@ -57,6 +57,8 @@ export function followAll(views, listeners) {
 /** Keeps a stream open until `close()`. Events go to `listeners` by number, an error of the whole stream to `all`. */
 function run(query, listeners, all) {
   const stop = new AbortController();
+  // Browsers keep a page for "back", with its connections.
+  addEventListener("pagehide", () => stop.abort(), { signal: stop.signal });
   const turn = async () => {
     while (!stop.signal.aborted) {
       await (router.answers ? stream(query, stop.signal, listeners, all) : undefined);

@@ -1,8 +1,9 @@
 // The profile: a flame graph of the load by worker and activity, and a table beside it.
+import { colourOf } from "./activities.js";
 import { fill, h } from "./dom.js";
 
 /** Least width of a part with a text, in parts of the whole. */
-const WRITTEN = 0.06;
+const WRITTEN = 0.22;
 
 /** Creates the display. `latest` makes `update` and `clear` of a function that draws the rows of an update. */
 export function profileDisplay(latest) {
@@ -18,15 +19,16 @@ export function profileDisplay(latest) {
     fill(list, rows.length > 0 && h("p", { class: "big" }, percent(load), " ", h("span", { class: "faint" }, `of the time of ${workers.length} packet ${workers.length === 1 ? "worker" : "workers"}`)),
       all.length > 0 && h("table", { "aria-label": "Load by activity" },
         h("thead", {}, h("tr", {}, ["activity", ...(workers.length > 1 ? workers.map(({ number }) => `worker ${number}`) : []), "load"].map((head, at) => h("th", { scope: "col", class: at ? "number" : undefined }, head)))),
-        h("tbody", {}, all.map(({ name, load: own }) => h("tr", {}, h("td", {}, h("span", { class: `mark ${hue(name)}` }), name),
+        h("tbody", {}, all.map(({ name, load: own }) => h("tr", {}, h("td", {}, mark(name), name),
           workers.length > 1 && workers.map((worker) => h("td", { class: "number" }, percent(worker.shares.get(name) ?? 0))), h("td", { class: "number" }, percent(own)))))));
   }
   /** The load of all workers, of each worker, and of its activities; the width is the share of the load, not of the time. */
   function drawFlame(workers, busy, load) {
     flame.hidden = !busy;
     flame.setAttribute("aria-label", `Load ${percent(load)}: ${workers.map((worker) => `worker ${worker.number} ${percent(worker.busy)}`).join(", ")}`);
-    const part = (share, text, kind) => {
+    const part = (share, text, kind, colour = "") => {
       const element = h("span", { class: kind, title: text }, share >= WRITTEN ? text : "");
+      element.style.background = colour;
       element.style.width = `${100 * share}%`;
       return element;
     };
@@ -34,7 +36,7 @@ export function profileDisplay(latest) {
     fill(flame, h("div", { class: "layer" }, part(1, `all workers: ${percent(load)}`, "whole")),
       h("div", { class: "layer" }, parts.map((worker) => part(worker.busy / busy, `worker ${worker.number}: ${percent(worker.busy)}`, "worker"))),
       h("div", { class: "layer" }, parts.flatMap((worker) => [...worker.shares].sort(([, one], [, other]) => other - one)
-        .map(([name, share]) => part(share / busy, `${name}: ${percent(share)}`, hue(name))))));
+        .map(([name, share]) => part(share / busy, `${name}: ${percent(share)}`, "activity", colourOf(name))))));
   }
 }
 
@@ -59,5 +61,8 @@ function activities(workers) {
 
 const percent = (share) => `${share.toLocaleString(undefined, { maximumFractionDigits: 1 })} %`;
 
-/** Returns the colour class of an activity, which is the same in each update. */
-const hue = (name) => `hue${[...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 6}`;
+function mark(name) {
+  const element = h("span", { class: "mark" });
+  element.style.background = colourOf(name);
+  return element;
+}

@@ -11,9 +11,12 @@ import { followAll, Rows } from "./live.js";
 const SLOTS = 300, MOST = 12;
 const RULES = { columns: "comment,chain,action,bytes,packets", counters: ["bytes"], name: (row) => row.comment || `${row.chain} ${row.action}` };
 
-/** Menus whose rows can be watched: title, columns, and the counters of bytes with their names in the chart. */
+/**
+ * Menus whose rows can be watched: title, names of the rates in the chart, and columns with counters of bytes. The
+ * router keeps the history of interfaces, by their names; other rows begin when the view is opened, by their ids.
+ */
 const MENUS = {
-  "/interface": { title: "Interfaces", columns: "name,rx-byte,tx-byte", counters: ["rx-byte", "tx-byte"], labels: ["received", "transmitted"], name: (row) => row.name },
+  "/interface": { title: "Interfaces", labels: ["received", "transmitted"], name: (row) => row.name, key: "name" },
   "/queue/simple": { title: "Simple queues", columns: "name,bytes", counters: ["bytes"], labels: ["up", "down"], name: (row) => row.name },
   "/queue/tree": { title: "Queue tree", columns: "name,bytes", counters: ["bytes"], labels: ["rate"], name: (row) => row.name },
   "/ip/firewall/filter": { ...RULES, title: "Firewall filter", labels: ["rate"] },
@@ -24,10 +27,11 @@ const MENUS = {
 };
 const CPU = "cpu";
 
+const keyOf = (menu) => MENUS[menu].key ?? ".id";
 /** Returns true if rows of a menu can be watched. */
 export const watches = (menu) => menu in MENUS;
 /** Returns the address that watches rows. */
-export const watchAddress = (menu, rows) => "watch?" + rows.map((row) => "row=" + encodeURIComponent(`${menu} ${row[".id"]}`)).join("&");
+export const watchAddress = (menu, rows) => "watch?" + rows.map((row) => "row=" + encodeURIComponent(`${menu} ${row[keyOf(menu)]}`)).join("&");
 
 /** Shows the charts; `given` has `row=MENU ID` for each, and `row=cpu`. */
 export function watch(main, world, given) {
@@ -62,7 +66,7 @@ function chooser(world, wanted) {
     label.hidden = menu.value === CPU;
     if (menu.value === CPU) return fill(row);
     const path = menu.value, rows = await api.print(path).catch(() => []);
-    if (path === menu.value) fill(row, rows.map((one) => h("option", { value: one[".id"] }, MENUS[path].name(one))));
+    if (path === menu.value) fill(row, rows.map((one) => h("option", { value: one[keyOf(path)] }, MENUS[path].name(one))));
   }
 }
 
@@ -74,10 +78,10 @@ function cpuChart() {
 }
 
 function rowChart(key) {
-  const [menu, id] = key.split(" ");
+  const [, menu, id] = /^(\S+) (.+)$/.exec(key) ?? [];
   const kind = MENUS[menu];
-  if (!kind || !id) return null;
-  const box = card(`${kind.title} …`, { link: `${menu}/${id}` });
+  if (!kind) return null;
+  const box = kind.key ? card(id, { link: `${menu}?filter=${kind.key}=${id}` }) : card(`${kind.title} …`, { link: `${menu}/${id}` });
   const own = chart({ label: kind.title, series: kind.labels.map((label, at) => [label, at ? "--tx" : "--rx"]), format: format.rate, least: 1e4 });
   box.body.append(own.element);
   return { box, chart: own, key, menu, id, kind, samples: kind.labels.map(() => []), rates: new Rates(), rows: new Rows() };
@@ -85,17 +89,25 @@ function rowChart(key) {
 
 /** Follows the rows in one stream, and adds a sample to each chart every second. */
 function follow(charts, tiles) {
-  const rows = charts.filter(({ rows: own }) => own);
+  const rows = charts.filter(({ kind }) => kind && !kind.key);
+  const interfaces = charts.filter(({ kind }) => kind?.key);
+  const cpu = charts.find(({ key }) => key === CPU);
   const views = rows.map(({ menu, id, kind }) => ({ menu, filter: `.id=${id}`, columns: kind.columns, count: 1, every: 1 }));
-  let stream = rows.length ? followAll(views, rows.map(({ rows: own }) => own.listener(() => {}))) : null;
-  const end = () => { stream?.close(); stream = null; };
-  addEventListener("hashchange", end, { once: true });
+  const stream = rows.length ? followAll(views, rows.map(({ rows: own }) => own.listener(() => {}))) : null;
+  addEventListener("hashchange", () => stream?.close(), { once: true });
   whileShown(tiles, 1000, async () => {
-    const now = Date.now() / 1000;
-    for (const one of rows) sample(one, now);
-    const cpu = charts.find(({ key }) => key === CPU);
-    if (cpu) drawLoad(cpu, await api.history([["span", "seconds"]]));
+    for (const one of rows) sample(one, Date.now() / 1000);
+    if (!cpu && !interfaces.length) return;
+    const history = await api.history([["span", "seconds"], ...interfaces.map(({ id }) => ["interface", id])]);
+    if (cpu) drawLoad(cpu, history);
+    for (const one of interfaces) drawInterface(one, history);
   });
+}
+
+function drawInterface({ box, chart: own, id, kind }, history) {
+  const samples = history.interfaces[id];
+  box.note(samples ? kind.title : "There is no such interface in the configuration.");
+  if (samples) own.set([0, 1].map((way) => samples.map((rates) => rates[way])), { time: history.time, step: 1, slots: SLOTS });
 }
 
 /** Adds a sample: the rates of the counters, of which a queue has two in one value. */

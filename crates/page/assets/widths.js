@@ -3,8 +3,8 @@
 /** Least width of a column that may be cut, in pixels, and of one in a narrow window. */
 const LEAST = 58, LEAST_NARROW = 92, NARROW = 700;
 
-/** Greatest natural width of a column, and the padding of a cell, in pixels. */
-const MOST = 420, PADDING = 16;
+/** Greatest natural width of a column, padding of a cell, and width of the column of checkboxes, in pixels. */
+const MOST = 420, PADDING = 16, BOX = 34;
 
 /**
  * Returns widths that fit `available`. Columns are `{ natural, rigid, weight }`; rigid ones keep their natural width,
@@ -28,7 +28,7 @@ export function fitted(columns, available, least) {
 }
 
 /** Addresses and comments tell rows apart: they are cut less than other texts. */
-const weightOf = (cell) => (cell.matches(":last-child") || cell.querySelector("[data-sort='+source'], [data-sort='+destination']") ? 1.6 : 1);
+const weightOf = (cell) => (cell.matches(":last-child") || cell.querySelector("[data-sort='+source'], [data-sort='+destination'], [data-sort='+from'], [data-sort='+to']") ? 1.6 : 1);
 
 /** Keeps the columns of a table within its box. Natural widths grow only, so that changing numbers do not shift it. */
 export function keeper(table, box) {
@@ -50,7 +50,8 @@ export function keeper(table, box) {
     for (const row of rows) {
       for (const cell of row.cells) {
         range.selectNodeContents(cell);
-        const width = Math.min(MOST, Math.ceil(range.getBoundingClientRect().width) + PADDING);
+        // The heading of the checkboxes is read aloud, not shown.
+        const width = cell.matches(".choose") ? BOX : Math.min(MOST, Math.ceil(range.getBoundingClientRect().width) + PADDING);
         if (width > widths[cell.cellIndex]) widths[cell.cellIndex] = width;
       }
     }

@@ -138,6 +138,7 @@ pub const MODULES: &[Module] = modules! {
     "recipes.js"
     "qr.js"
     "shortcuts.js"
+    "activities.js"
     "profile.js"
     "watch.js"
 };

@@ -351,7 +351,7 @@ def flame():
     print("the profile is a flame graph")
 
 
-VIEWS = ["/", "quickset?setup=home", "quickset?setup=device", "tools", "tools?run=/tool/ping", "tools?run=/tool/profile&start", "watch", "watch?row=cpu&row=/interface%20*1",
+VIEWS = ["/", "quickset?setup=home", "quickset?setup=device", "tools", "tools?run=/tool/ping", "tools?run=/tool/profile&start", "watch", "watch?row=cpu&row=/interface%20ether1",
          "changes", "walk?src-address=192.168.88.10&dst-address=192.168.20.20", "doctor", "terminal", "calculators", "/interface", "/ip/firewall/filter",
          "/ip/firewall/nat/new?chain=dstnat&action=dst-nat&protocol=tcp", "/ip/firewall/connection", "/queue/simple", "/ip/dhcp-server/lease", "/log", "/system/identity", "/file"]
 

@@ -22,6 +22,7 @@ use api::rest::Fault;
 use api::view::{Counters, Snapshot, View};
 use hyper::body::Bytes;
 use hyper::{Response, StatusCode};
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
@@ -224,28 +225,37 @@ impl Printer {
         let (shared, view, via) = (Arc::clone(&self.shared), self.view.clone(), self.via);
         let (counters, start) = (Arc::clone(&self.counters), self.start);
         let printed = spawn_blocking(move || {
-            let began = Instant::now();
+            let began = processor_time();
             let mut session = entered.session();
             session.via = via;
             let mut run = |request: &script::Request, rows: &mut dyn script::Rows| {
                 shared.request(&mut session, request, rows)
             };
             let mut counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
-            let now = began.saturating_duration_since(start);
+            let now = start.elapsed();
             let collected = view.collect(schema::ALL, &mut run, &mut counters, now);
             drop(counters);
             drop(turn);
             let is_over = entered.is_over(Duration::ZERO);
+            // Waiting for the router, or for a busy machine, is no load of the view.
+            let spent = processor_time().saturating_sub(began);
             (!is_over).then(|| match collected {
                 Ok(snapshot) => State::Ready {
                     snapshot: Arc::new(snapshot),
-                    period: (began.elapsed() * SHARE).clamp(shortest, PERIOD.1),
+                    period: (spent * SHARE).clamp(shortest, PERIOD.1),
                 },
                 Err(fault) => State::Refused(fault),
             })
         });
         printed.await.ok().flatten()
     }
+}
+
+/// Returns the processor time that the calling thread has used.
+fn processor_time() -> Duration {
+    let spent = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(spent.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(spent.tv_nsec).unwrap_or(0))
 }
 
 /// Returns true for a stream of a single view, whose events have no number.
