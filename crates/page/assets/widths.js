@@ -27,8 +27,9 @@ export function fitted(columns, available, least) {
   return widths;
 }
 
-/** Addresses and comments tell rows apart: they are cut less than other texts. */
-const weightOf = (cell) => (cell.matches(":last-child") || cell.querySelector("[data-sort='+source'], [data-sort='+destination'], [data-sort='+from'], [data-sort='+to']") ? 1.6 : 1);
+/** Addresses and comments tell rows apart: they are cut less than other texts; the ends of connections least. */
+const ENDS = "[data-sort='+from'], [data-sort='+to']", RULE_ENDS = "[data-sort='+source'], [data-sort='+destination']";
+const weightOf = (cell) => (cell.querySelector(ENDS) ? 2.4 : cell.matches(":last-child") || cell.querySelector(RULE_ENDS) ? 1.6 : 1);
 
 /** Keeps the columns of a table within its box. Natural widths grow only, so that changing numbers do not shift it. */
 export function keeper(table, box) {

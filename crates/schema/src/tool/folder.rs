@@ -287,7 +287,7 @@ pub(crate) static MENU: Menu = Menu {
                 argument(
                     "cpu",
                     Kind::Text,
-                    "Number of a worker, `all` for each worker, or `total`",
+                    "Number of a worker; all shows each worker, total their sum",
                 ),
                 DURATION,
                 FREEZE,
