@@ -67,8 +67,7 @@ const CURATED = {
     + "repl-rate orig-bytes repl-bytes connection-mark",
   "/ipv6/firewall/connection": "protocol +from +to slow-path-reason tcp-state timeout orig-rate "
     + "repl-rate orig-bytes repl-bytes connection-mark",
-  "/interface": "name type actual-mtu mac-address ~rx-byte ~tx-byte rx-byte tx-byte rx-packet tx-packet rx-drop tx-drop tx-queue-drop "
-    + "rx-error tx-error last-link-up-time",
+  "/interface": "name type ~rx-byte ~tx-byte rx-byte tx-byte actual-mtu mac-address rx-drop tx-drop rx-error tx-error",
   "/interface/ethernet": "name mtu mac-address speed rate full-duplex switch rx-bytes tx-bytes",
   "/interface/vlan": "name vlan-id interface mtu arp",
   "/interface/bridge": "name mac-address protocol-mode vlan-filtering pvid mtu",

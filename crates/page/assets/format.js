@@ -39,12 +39,20 @@ const KINDS = [
 const INTERVALS = /(time|timeout|age|uptime|interval|after|expires|handshake|seen|expires-in|ttl|since)$/;
 const NO_SIZES = /^(packet-size|key-size|cache-size|mtu)$/;
 
+/** Returns a time of today without its date, as the log of RouterOS does; other texts stay. */
+function clock(text) {
+  const now = new Date(), two = (number) => String(number).padStart(2, "0");
+  const today = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())} `;
+  return text.startsWith(today) ? text.slice(today.length) : text;
+}
+
 /** Formats the value of a property; texts without a unit stay as they are. `a/b` formats both parts. */
 export function value(name, text) {
   if (text === undefined || text === "") return "";
   const format = NO_SIZES.test(name) ? null : KINDS.find(([pattern]) => pattern.test(name))?.[1];
   const parts = text.split("/");
   if (format && parts.every((part) => DIGITS.test(part))) return parts.map((part) => format(Number(part))).join(" / ");
+  if (name === "time" && text.includes("-")) return clock(text);
   if (INTERVALS.test(name)) return interval(text);
   if (text === "true") return "yes";
   if (text === "false") return "no";

@@ -77,7 +77,7 @@ export function search(world) {
       const rows = await first({ menu, filter: text, count: ROWS });
       if (field.value !== text) return;
       const key = world.menus.get(menu).key;
-      list.append(...rows.map((row) => line(`${menu}/${row[".id"]}`, row[key] ?? row.address ?? row.action ?? menu, row.comment, menu)));
+      list.append(...rows.map((row) => line(`${menu}/${row[".id"]}`, row[key] ?? row.address ?? row.action ?? menu, row.comment || row["host-name"], menu)));
     }
   }
   function leave() { field.value = ""; fill(list); }

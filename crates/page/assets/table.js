@@ -15,10 +15,19 @@ export async function menuPage(main, world, menu, id, given) {
   try { await world.load(menu); } catch (refused) { return fill(body, h("p", { class: "error", role: "alert" }, refused.message)); }
   // Another view was opened meanwhile.
   if (!body.isConnected) return;
-  if (menu.shape === "folder") return commands(body, world, menu, () => []);
+  if (menu.shape === "folder") return folder(body, world, menu);
   if (menu.shape === "settings" || menu.shape === "status") return settings(body, world, menu);
   if (id) return item(body, world, menu, id, given);
   rows(body, world, menu, given.get("filter") ?? "");
+}
+
+/** Shows the menus of a folder, and its commands. */
+function folder(body, world, menu) {
+  const inside = [...world.menus.values()].filter(({ path }) => path.startsWith(menu.path + "/") && !path.slice(menu.path.length + 1).includes("/"));
+  const more = h("div");
+  fill(body, h("div", { class: "tiles small" }, inside.map((one) => h("a", { class: "card tool", href: "#" + one.path },
+    h("strong", {}, one.path.split("/").pop()), h("span", { class: "faint" }, one.help, one.idle && " (no effect yet)")))), more);
+  commands(more, world, menu, () => []);
 }
 
 async function settings(body, world, menu) {
