@@ -67,7 +67,7 @@ const CURATED = {
     + "repl-rate orig-bytes repl-bytes connection-mark",
   "/ipv6/firewall/connection": "protocol +from +to slow-path-reason tcp-state timeout orig-rate "
     + "repl-rate orig-bytes repl-bytes connection-mark",
-  "/interface": "name type ~rx-byte ~tx-byte rx-byte tx-byte actual-mtu mac-address rx-drop tx-drop rx-error tx-error",
+  "/interface": "name type ~rx-byte ~tx-byte rx-byte tx-byte mac-address actual-mtu rx-drop tx-drop",
   "/interface/ethernet": "name mtu mac-address speed rate full-duplex switch rx-bytes tx-bytes",
   "/interface/vlan": "name vlan-id interface mtu arp",
   "/interface/bridge": "name mac-address protocol-mode vlan-filtering pvid mtu",

@@ -22,7 +22,7 @@ export function itemForm(body, world, menu, values, save, offered = {}) {
   for (const one of [...fields].sort((one, other) => rank(menu, one.property) - rank(menu, other.property))) {
     const { property, given } = one;
     const isSet = given !== undefined && given !== "" && !(property.bool && truth(given) === truth(property.default)) && given !== property.default;
-    groups.get(groupOf(menu, property, { isSet, few: settable.length <= 14 })).append(one.label);
+    groups.get(groupOf(menu, property, { isSet, few: settable.length <= 18 })).append(one.label);
   }
   const preview = h("output", { class: "mono preview", id: "preview" });
   const react = () => {

@@ -12,7 +12,7 @@ export function fullText(body, scroll) {
   const show = (row) => {
     if (row === shown || !row.isConnected) return;
     leave();
-    const cut = [...row.cells].filter((cell) => cell.scrollWidth > cell.clientWidth + 1 && cell.textContent.trim());
+    const cut = [...row.cells].filter((cell) => !cell.matches(".state, .choose") && cell.scrollWidth > cell.clientWidth + 1 && cell.textContent.trim());
     if (!cut.length) return;
     const heads = row.closest("table").tHead.rows[0].cells;
     fill(box, cut.map((cell) => h("div", {}, h("span", { class: "faint" }, `${heads[cell.cellIndex]?.textContent.trim()} `), cell.textContent.trim())));

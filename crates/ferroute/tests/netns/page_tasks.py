@@ -282,6 +282,8 @@ def tasks():
             hand, began = Hand(kind), time.monotonic()
             task(hand)
             print(f"task {number} {task.__name__} by {kind} at {width} {theme}: {hand.steps} steps, {time.monotonic() - began:.1f} s", flush=True)
+            if (kind, width, theme) == WAYS[0]:
+                picture(f"task-{task.__name__.replace('_', '-')}")
             wide = js("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert wide <= 0, f"{task.__name__} is {wide} pixels wider than {width}"
             show("/tool/drop")

@@ -120,9 +120,9 @@ impl Control {
     /// Members: `last`, the number of the last sample, and `time`, the Unix time of its end in seconds; `interfaces`
     /// with `[[rx, tx], …]` in bits per second by name; `load` with thousandths of all clocks by facility; `packets`
     /// with packets per second by `received`, `fastpath` and `fasttrack`; `refused`, the number of stored minutes that
-    /// could not be read at the start. Lists end with sample `last` and begin after sample `since` at the earliest. `list` has the interfaces of the configuration, at most 256: `name`,
-    /// `running`, `parent` (of a VLAN or session), `master` (bridge or bond), `rx` and `tx` in bits per second; and
-    /// `unlisted`, the number of all other interfaces.
+    /// could not be read at the start. Lists end with sample `last` and begin after sample `since` at the earliest.
+    /// `list` has the interfaces of the configuration, at most 256: `name`, `running`, `parent` (of a VLAN or session),
+    /// `master` (bridge or bond), `rx` and `tx` in bits per second; and `unlisted`, the number of all other interfaces.
     pub(crate) fn history(&self, query: &Query) -> String {
         let history = &self.rates.history;
         let last = history.last(query.span);
