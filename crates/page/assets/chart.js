@@ -33,6 +33,8 @@ export function chart({ label, series, format, least = 1, most = 0, stacked = fa
   });
   canvas.addEventListener("pointerleave", () => { hovered = -1; draw(); });
   new ResizeObserver(() => draw()).observe(canvas);
+  // Colours are drawn, so another theme draws anew.
+  new MutationObserver((_, observer) => { if (canvas.isConnected) draw(); else observer.disconnect(); }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   return { element, set };
 
   /** Shows other samples. `time`: Unix time of the last one in seconds; `step`: seconds between two; `slots`: their number in the chart. */

@@ -76,6 +76,7 @@ function recipe(body, world, [name, title, about, specs, commands, peer], now) {
     const found = all.find((row) => row.interface === own && row.name === peerName);
     const [row] = [].concat(await api.run("/interface/wireguard/peers/show-client-config", { ".id": found?.[".id"] ?? "" }));
     fill(code, h("h2", {}, `Scan with the WireGuard app: ${peerName}`), deviceConfiguration(row));
+    code.scrollIntoView({ block: "nearest" });
   };
   fill(body, h("form", { class: "card quickset", id: "quickset", "aria-label": title, on: { input: react, submit: (event) => { event.preventDefault(); attempt(false); } } },
     h("p", {}, about), h("div", { class: "fields" }, fields.map((one) => one.element)), h("h2", {}, "Commands"), preview, error, done, code,

@@ -11,7 +11,7 @@ const TASKS = [
   ["wan ip address public external internet address", "WAN address", "/ip/address"],
   ["internet provider dhcp client wan connection", "Internet connection by DHCP", "/ip/dhcp-client"],
   ["pppoe dsl dial internet provider", "Internet connection by PPPoE", "/interface/pppoe-client"],
-  ["reset configuration factory defaults", "Reset the configuration", "/system"],
+  ["reset configuration factory defaults reboot restart power off shutdown", "Reset the configuration here. Reboot: by the tools of the machine", "/system"],
   ["block deny ban website host drop firewall rule", "Block traffic", "/ip/firewall/filter/new?chain=forward&action=drop"],
   ["allow permit firewall rule accept", "Allow traffic", "/ip/firewall/filter/new?chain=forward&action=accept"],
   ["static lease reserve fixed address reservation dhcp device", "Give a device a fixed address", "/ip/dhcp-server/lease/new"],

@@ -64,7 +64,17 @@ function draw(way, steps) {
   }
   const boxes = stages.map(({ stage, steps: own }) => h("section", { class: "stage " + kind(stage, own), data: { stage } },
     h("h2", {}, title(stage)), h("ol", {}, lines(own))));
-  fill(way, boxes.flatMap((box, at) => (at ? [h("div", { class: "arrow", "aria-hidden": "true" }, "↓"), box] : [box])));
+  fill(way, summary(steps), boxes.flatMap((box, at) => (at ? [h("div", { class: "arrow", "aria-hidden": "true" }, "↓"), box] : [box])));
+}
+
+/** Returns the end of the path, before all stages: the verdict, and the rule that decided it. */
+function summary(steps) {
+  const verdict = steps.findLast((step) => step.stage === "verdict");
+  if (!verdict) return null;
+  const rule = steps.findLast((step) => step.table && step.decision.startsWith("matched"));
+  const is = kind("verdict", [verdict]);
+  return h("section", { class: `stage summary ${is}`, role: "status" }, h("h2", {}, is === "end-good" ? "The packet passes" : "The packet does not pass"),
+    h("ol", {}, h("li", {}, verdict.decision), is === "end-bad" && rule && lines([rule])));
 }
 
 function title(stage) {
