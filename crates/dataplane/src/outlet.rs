@@ -405,6 +405,13 @@ impl Outlet {
     }
 
     /// Returns the index of this worker, and the number of workers.
+    /// Returns the worker by which all packets of a session pass; `None` if it is this worker.
+    pub(crate) fn home_of(&self, session: InterfaceId) -> Option<u16> {
+        let (worker, workers) = self.place_among();
+        let home = (session.slot() % workers.max(1)) as u16;
+        (home != worker).then_some(home)
+    }
+
     pub(crate) fn place_among(&self) -> (u16, usize) {
         (self.index, self.rings.to.len())
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
-use frame::{Frame, Port};
+use frame::{Frame, InterfaceId, Port};
 use queue::{Leaf, Packet};
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -83,6 +83,8 @@ pub enum Handed {
     Leaving(Frame, u16),
     /// To be encapsulated by the tunnel of the interface in this slot, whose packets all leave by the other worker.
     Tunnelled(Frame, u32),
+    /// Session data, to be decapsulated by the tunnel of this interface, whose packets all enter by the other worker.
+    Joining(Frame, InterfaceId),
     /// A packet that this router sends; the other worker owns its connection. It leaves by this
     /// next hop, or else along routes.
     Own(Frame, Option<NextHopId>),
@@ -99,6 +101,7 @@ impl Handed {
             | Self::Arrived(frame)
             | Self::Leaving(frame, _)
             | Self::Tunnelled(frame, _)
+            | Self::Joining(frame, _)
             | Self::Own(frame, _) => frame,
             Self::Queued(packet, _) => packet.carries.frame,
         }

@@ -364,6 +364,9 @@ impl Worker {
                             self.outlet.lose(frame, DropReason::AgendaFull);
                         }
                     }
+                    Handed::Joining(frame, id) => {
+                        encap::arrive(cx, core::iter::once(frame), 1, id, &mut self.outlet);
+                    }
                     Handed::Own(frame, by) => walk::own_handed(cx, frame, by, &mut self.outlet),
                     Handed::Queued(packet, leaf) => {
                         queueing::queued(cx, packet, &leaf, &mut self.outlet);

@@ -16,6 +16,8 @@ use zeroize::Zeroizing;
 
 const SIGNING: &[u8] = b"Magic server to client signing constant";
 const PAD: &[u8] = b"Pad to make it do more than one iteration";
+/// Text that the LAN Manager hash encrypts.
+const LM_TEXT: &[u8; 8] = b"KGS!@#$%";
 const MASTER: &[u8] = b"This is the MPPE Master Key";
 const CLIENT_SENDS: &[u8] =
     b"On the client side, this is the send key; on the server side, it is the receive key.";
@@ -28,6 +30,11 @@ pub const AUTHENTICATOR_BYTES: usize = 42;
 /// MD4 over the password in UTF-16LE (RFC 2759, 8.3). Wiped when dropped.
 #[derive(Clone)]
 pub struct NtHash(Zeroizing<[u8; 16]>);
+
+/// LAN Manager hash of the password (RFC 2433, A.3): 14 characters in upper case. It serves MPPE only, as key of MS-CHAP
+/// version 1. Wiped when dropped.
+#[derive(Clone)]
+pub struct LmHash(Zeroizing<[u8; 16]>);
 
 /// Both challenges of MS-CHAPv2, hashed with the user name (RFC 2759, 8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,10 +102,42 @@ impl NtHash {
         MasterKey(half(sha1(&[&*self.hashed(), response, MASTER])))
     }
 
+    /// Returns the key of MPPE with MS-CHAP version 1: MD4 over the hash (RFC 3079, 2.3).
+    pub fn session_key(&self) -> Zeroizing<[u8; 16]> {
+        self.hashed()
+    }
+
     /// MD4 over the hash (RFC 2759, 8.4).
     fn hashed(&self) -> Zeroizing<[u8; 16]> {
         Zeroizing::new(md4(&*self.0))
     }
+}
+
+impl LmHash {
+    /// Hashes a password. Characters beyond ASCII stay as they are.
+    pub fn new(password: &[u8]) -> Self {
+        let mut text = Zeroizing::new([0; 14]);
+        for (place, byte) in text.iter_mut().zip(password) {
+            *place = byte.to_ascii_uppercase();
+        }
+        let mut hash = Zeroizing::new([0; 16]);
+        let parts = text.as_chunks::<7>().0.iter();
+        for (part, block) in parts.zip(hash.as_chunks_mut::<8>().0) {
+            *block = encrypt(part, LM_TEXT);
+        }
+        Self(hash)
+    }
+
+    /// Returns the first half of the hash, the start key of shorter keys (RFC 3079, 2.1).
+    pub fn first_half(&self) -> [u8; 8] {
+        core::array::from_fn(|at| self.0[at])
+    }
+}
+
+/// Derives the 16-byte start key of MPPE with MS-CHAP version 1, for both directions (RFC 3079, 2.3), from the MD4
+/// digest of the NT hash.
+pub fn start_key_v1(key: &[u8; 16], challenge: &[u8; 8]) -> Zeroizing<[u8; 16]> {
+    half(sha1(&[key, key, challenge]))
 }
 
 impl ChallengeHash {
@@ -196,6 +235,17 @@ mod tests {
         let start = |sender| hex(&*master.start_key(sender));
         assert_eq!(start(Sender::Server), "8b7cdc149b993a1ba118cb153f56dccb");
         assert_eq!(start(Sender::Client), "d5f0e9521e3ea9589645e86051c82226");
+    }
+
+    #[test]
+    fn keys_of_version_1_are_those_of_rfc_3079() {
+        // RFC 3079, 2.5.
+        let hash = LmHash::new(b"clientPass");
+        assert_eq!(hex(&*hash.0), "76a152936096d7830e2390227404afd2");
+        let key = NtHash::new(b"clientPass").session_key();
+        let challenge = [0x10, 0x2d, 0xb5, 0xdf, 0x08, 0x5d, 0x30, 0x41];
+        let start = start_key_v1(&key, &challenge);
+        assert_eq!(hex(&*start), "a8947850cfc0acc1d1789fb62ddcddb0");
     }
 
     #[test]

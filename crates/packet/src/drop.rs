@@ -60,6 +60,22 @@ drops! {
     PppFragment = "ppp-fragment",
     /// A packet in a multilink fragment arrived before its session had an interface. The sender may repeat it.
     PppEarly = "ppp-early",
+    /// An MPPE packet is truncated, compressed or not encrypted (RFC 3078, 3).
+    MppeMalformed = "mppe-malformed",
+    /// An MPPE packet without state is older than the previous one, or a duplicate.
+    MppeLate = "mppe-late",
+    /// A packet before this MPPE packet was lost: the other end is asked to begin again (RFC 3078, 8.2).
+    MppeLost = "mppe-lost",
+    /// MPPE with state waits for the other end to begin again after a loss.
+    MppeReset = "mppe-reset",
+    /// A decrypted MPPE packet is no packet: the keys of both ends differ, or the packet is forged.
+    MppeKey = "mppe-key",
+    /// Forged MPPE packets pretended so many losses that this loss is not believed.
+    MppeGap = "mppe-gap",
+    /// A packet in clear text arrived by an encrypted PPP session.
+    MppePlain = "mppe-plain",
+    /// Another worker uses the cipher of this MPPE session, while the number of workers changes.
+    MppeBusy = "mppe-busy",
     /// A tag of a PPPoE discovery packet exceeds the packet, or is too long to be repeated (RFC 2516, 4).
     PppoeTag = "pppoe-tag",
     /// No PPPoE service, or no offer, has the requested name.

@@ -3,9 +3,10 @@
 use core::net::Ipv4Addr;
 
 use crate::auth::claim::{Claim, Proof};
+use crate::mppe::{Encryption, KeyLengths};
 use crate::packet::Packet;
 use crate::reason::{CloseReason, DownReason, Fault};
-use crate::settings::Method;
+use crate::settings::{EncryptionPolicy, Method};
 
 /// An input of a [`Session`](crate::Session).
 #[derive(Debug)]
@@ -31,14 +32,31 @@ pub enum Event<'a> {
 }
 
 /// Parameters of a session whose peer is authenticated.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// Addresses for IPCP; without them the session has no IPv4.
     pub ipv4: Option<Ipv4Grant>,
     /// Opens IPv6CP.
     pub ipv6: bool,
+    /// Encryption by MPPE.
+    pub encryption: EncryptionPolicy,
+    /// Key lengths of the encryption.
+    pub key_lengths: KeyLengths,
     /// Proof of this end's knowledge of the password, from [`Claim::check`] or a RADIUS server.
     pub proof: Proof,
+}
+
+impl Default for Grant {
+    /// Returns a session without network protocols and encryption.
+    fn default() -> Self {
+        Self {
+            ipv4: None,
+            ipv6: false,
+            encryption: EncryptionPolicy::Off,
+            key_lengths: KeyLengths::ALL,
+            proof: Proof::default(),
+        }
+    }
 }
 
 /// IPv4 addresses that a server assigns.
@@ -110,6 +128,12 @@ pub enum Action {
     LinkUp(Link),
     /// The MTU probe failed: set the MTU of the interface to this value.
     MtuReduced(u16),
+    /// Data packets are encrypted from now on, in both directions. Precedes [`Action::Ipv4Up`] and
+    /// [`Action::Ipv6Up`], unless the peer opened encryption late. The owner passes an encrypted packet to the session
+    /// as [`Event::Packet`] after a loss that stateful decryption cannot bridge. Happens once.
+    EncryptionUp(Box<Encryption>),
+    /// The peer lost an encrypted packet: begin again with the current key.
+    FlushEncryption,
     /// IPv4 packets may pass.
     Ipv4Up(Ipv4Link),
     /// IPv4 packets must not pass any longer.

@@ -1,5 +1,5 @@
 //! PPP as a state machine without I/O: LCP (RFC 1661), authentication (RFC 1334, 1994, 2433, 2759), IPCP (RFC 1332,
-//! 1877), IPv6CP (RFC 5072), multilink framing on one link (RFC 1990).
+//! 1877), IPv6CP (RFC 5072), multilink framing on one link (RFC 1990), CCP (RFC 1962) with MPPE (RFC 3078, 3079).
 //!
 //! ```text
 //! LowerUp, Packet ──▶ ┌─────────┐ ──▶ Send
@@ -16,9 +16,11 @@
 
 mod auth;
 mod automaton;
+mod ccp;
 mod event;
 mod keepalive;
 mod lcp;
+mod mppe;
 mod multilink;
 mod negotiation;
 mod network;
@@ -29,8 +31,16 @@ mod settings;
 
 pub use auth::claim::{Claim, Proof, Response};
 pub use event::{Action, Event, Grant, Ipv4Grant, Ipv4Link, Ipv6Link, Link, Multilink};
+pub use mppe::{
+    Decryptor, Encryption, Encryptor, KeyLength, KeyLengths, MPPE_HEADER, Mppe, MppeFault,
+    MppeKeys, StartKey,
+};
 pub use multilink::{Fragment, Reassembled, Reassembly, fragments};
-pub use packet::{CHAP, IPCP, IPV4, IPV6, IPV6CP, LCP, MULTILINK, PAP, Packet, split};
+pub use packet::{
+    BRIDGED, CCP, CHAP, ENCRYPTED, IPCP, IPV4, IPV6, IPV6CP, LCP, MULTILINK, PAP, Packet, split,
+};
 pub use reason::{CloseReason, DownReason, Fault, TerminateCause};
 pub use session::{Session, Timer};
-pub use settings::{Credentials, Keepalive, Method, Methods, Password, Role, Settings};
+pub use settings::{
+    Credentials, EncryptionPolicy, Keepalive, Method, Methods, Password, Role, Settings,
+};

@@ -11,6 +11,12 @@ pub type Packet = SmallVec<[u8; 40]>;
 pub const IPV4: u16 = 0x0021;
 /// IPv6.
 pub const IPV6: u16 = 0x0057;
+/// Frames of a bridge (RFC 3518).
+pub const BRIDGED: u16 = 0x0031;
+/// Encrypted packets (RFC 3078).
+pub const ENCRYPTED: u16 = 0x00fd;
+/// CCP (RFC 1962).
+pub const CCP: u16 = 0x80fd;
 /// Multilink fragments (RFC 1990).
 pub const MULTILINK: u16 = 0x003d;
 /// IPCP (RFC 1332).
@@ -50,6 +56,11 @@ pub(crate) const DISCARD_REQUEST: u8 = 11;
 pub(crate) const IDENTIFICATION: u8 = 12;
 /// Time-Remaining of LCP (RFC 1570).
 pub(crate) const TIME_REMAINING: u8 = 13;
+
+/// Reset-Request of CCP.
+pub(crate) const RESET_REQUEST: u8 = 14;
+/// Reset-Ack of CCP.
+pub(crate) const RESET_ACK: u8 = 15;
 
 /// Bytes of the header of a control packet: code, identifier, length.
 pub(crate) const CONTROL_HEADER: usize = 4;

@@ -48,6 +48,8 @@ pub enum DownReason {
     NoCommonMethod,
     /// The session requires encryption, which was not negotiated.
     EncryptionRequired,
+    /// The peer ended the encryption of a session that was encrypted.
+    EncryptionLost,
     /// Neither IPv4 nor IPv6 could be opened.
     NoNetworkProtocol,
     /// The peer rejects packets without which PPP cannot work (RFC 1661, 4.3, RXJ-).
@@ -120,6 +122,7 @@ impl DownReason {
             | Self::PeerUnproven
             | Self::NoCommonMethod
             | Self::EncryptionRequired
+            | Self::EncryptionLost
             | Self::NoNetworkProtocol => TerminateCause::NasError,
         }
     }
@@ -151,6 +154,7 @@ impl fmt::Display for DownReason {
             Self::PeerUnproven => "peer failed to authenticate itself",
             Self::NoCommonMethod => "no common authentication method",
             Self::EncryptionRequired => "encryption required, but not negotiated",
+            Self::EncryptionLost => "peer ended the encryption",
             Self::NoNetworkProtocol => "no network protocol running",
             Self::ProtocolError => "peer rejects LCP",
         })

@@ -154,6 +154,19 @@ impl Keepalive {
     }
 }
 
+/// Encryption of a session by MPPE. Its keys come from MS-CHAP: other methods of authentication give none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EncryptionPolicy {
+    /// Rejects CCP.
+    #[default]
+    Off,
+    /// Negotiates encryption; a peer that refuses has a session in clear text.
+    Allowed,
+    /// A session without encryption ends with
+    /// [`DownReason::EncryptionRequired`](crate::DownReason::EncryptionRequired).
+    Required,
+}
+
 /// Settings that many sessions share.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -183,9 +196,8 @@ pub struct Settings {
     pub ipv6: bool,
     /// A client requests the addresses of two DNS servers.
     pub request_dns: bool,
-    /// A session without encryption ends with
-    /// [`DownReason::EncryptionRequired`](crate::DownReason::EncryptionRequired).
-    pub requires_encryption: bool,
+    /// Encryption of a client's session. A server decides by [`Grant::encryption`](crate::Grant::encryption).
+    pub encryption: EncryptionPolicy,
     /// Accepts a peer's ACFC, PFC and ACCM. PPPoE rejects them (RFC 2516, 7).
     pub hdlc_options: bool,
 }
@@ -207,7 +219,7 @@ impl Settings {
             ipv4: true,
             ipv6: false,
             request_dns: false,
-            requires_encryption: false,
+            encryption: EncryptionPolicy::Off,
             hdlc_options: false,
         }
     }

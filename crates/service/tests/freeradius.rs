@@ -421,7 +421,7 @@ fn freeradius_checks_passwords_of_all_methods_and_accounts() {
     for accept in [&answers[0], &answers[2], &answers[6]] {
         has_session_attributes(accepted(accept));
     }
-    assert!(accepted(&answers[4]).ms_chap_key.is_some());
+    assert!(accepted(&answers[4]).ms_chap_keys.is_some());
     let accept = accepted(&answers[6]);
     let success = "S=407A5589115FD0D6209F510FE9C04566932CDA56";
     assert_eq!(accept.ms_chap2_success.as_deref(), Some(success));

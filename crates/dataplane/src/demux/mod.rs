@@ -71,6 +71,7 @@ impl Facts {
     const RUNNING: u16 = 1;
     const IPV4: u16 = 1 << 1;
     const IPV6: u16 = 1 << 2;
+    const ENCRYPTED: u16 = 1 << 3;
 
     /// Returns the facts about an interface that decide whether packets enter by it.
     #[inline]
@@ -78,6 +79,7 @@ impl Facts {
         let running = interface.running as u16 * Self::RUNNING;
         let ipv4 = interface.ipv4 as u16 * Self::IPV4;
         let ipv6 = interface.ipv6 as u16 * Self::IPV6;
-        Self(running | ipv4 | ipv6)
+        let encrypted = interface.encrypted as u16 * Self::ENCRYPTED;
+        Self(running | ipv4 | ipv6 | encrypted)
     }
 }

@@ -85,6 +85,11 @@ impl Header {
         self.kind == DATA
     }
 
+    /// Returns the PPP protocol.
+    pub(crate) const fn protocol(&self) -> u16 {
+        self.protocol
+    }
+
     /// Returns the EtherType of the packet; `None` where the PPP protocol is not IP.
     #[inline(always)]
     pub(crate) const fn ethertype(&self) -> Option<u16> {
@@ -169,7 +174,13 @@ pub(crate) fn is_fragment_of_data(behind: &[u8]) -> bool {
     let protocol = carried.map_or(0, |(protocol, _)| protocol);
     let is_whole = rest.first().is_some_and(|flags| flags & WHOLE == WHOLE);
     Header::new(*header).protocol == ppp::MULTILINK
-        && (!is_whole || ethertype_of(protocol).is_some())
+        && (!is_whole || ethertype_of(protocol).is_some() || protocol == ppp::ENCRYPTED)
+}
+
+/// Returns true if session data, from its PPPoE header on, is encrypted.
+pub(crate) fn is_encrypted(behind: &[u8]) -> bool {
+    let header = behind.first_chunk().copied().map(Header::new);
+    header.is_some_and(|header| header.protocol == ppp::ENCRYPTED)
 }
 
 /// Writes the length of the IP packet of a frame into the header of the PPPoE session in front of it.

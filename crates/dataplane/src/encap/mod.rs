@@ -10,6 +10,7 @@
 
 pub mod between;
 pub(crate) mod incomplete;
+pub mod mppe;
 pub mod multilink;
 mod next;
 #[cfg(test)]
@@ -52,6 +53,8 @@ macro_rules! encapsulations {
             Vxlan(crate::encap::vxlan::Vxlan),
             /// Packets of a PPPoE session; long ones in fragments.
             Multilink(crate::encap::multilink::Multilink),
+            /// Encrypted packets of a PPPoE session.
+            Mppe(crate::encap::mppe::Mppe),
             #[cfg(test)]
             /// IPv4 packets behind a bare IPv4 header, for tests.
             Null(crate::encap::null::Null),

@@ -22,6 +22,7 @@ use crate::counters::Traffic;
 use crate::demux::pppoe::{self, HEADER, Header};
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
+use crate::out::OutId;
 use crate::outlet::{Dispatch, Outlet};
 use crate::table::{Adjacency, Kind};
 use crate::tap::{self, Direction};
@@ -33,9 +34,7 @@ const PROTOCOL: usize = 2;
 impl Multilink {
     /// Returns the worker by which all packets of the session leave; `None` if it is this worker.
     fn home(&self, outlet: &Outlet) -> Option<u16> {
-        let (worker, workers) = outlet.place_among();
-        let home = (self.id.slot() % workers.max(1)) as u16;
-        (home != worker).then_some(home)
+        outlet.home_of(self.id)
     }
 
     /// Splits a frame of session data into fragments, which are added to the outlet's pieces.
@@ -77,8 +76,34 @@ impl Multilink {
         reassembly: &mut Incomplete,
         outlet: &mut Outlet,
     ) -> Result<Option<Frame>, DropReason> {
+        let Some((mut whole, protocol)) = self.reassemble(frame, reassembly, outlet)? else {
+            return Ok(None);
+        };
+        let Some(ethertype) = pppoe::ethertype_of(protocol) else {
+            outlet.pool.free(whole);
+            return Err(DropReason::PppoeProtocol);
+        };
+        if let Some(link) = whole.bytes_mut().first_chunk_mut::<ETHERNET>() {
+            link[..6].copy_from_slice(&interface.mac.0);
+            link[12..].copy_from_slice(&ethertype.to_be_bytes());
+        }
+        mark_decapsulated(&mut whole, self.id);
+        if cx.interfaces.taps().any() {
+            tap::show(cx, self.id, Direction::Received, &whole, 0, outlet);
+        }
+        Ok(Some(whole))
+    }
+
+    /// Adds a fragment. Returns a frame with the packet that the fragment completes, behind the link addresses of the
+    /// fragment, and the protocol of the packet.
+    pub(super) fn reassemble(
+        &self,
+        frame: &Frame,
+        incomplete: &mut Incomplete,
+        outlet: &mut Outlet,
+    ) -> Result<Option<(Frame, u16)>, DropReason> {
         let fragment = fragment_of(frame.bytes()).ok_or(DropReason::PppMalformed)?;
-        let reassembled = reassembly.of(self.id, self.mrru).push(fragment);
+        let reassembled = incomplete.of(self.id, self.mrru).push(fragment);
         let lost = reassembled.fault.map(|_| DropReason::PppFragment);
         let Some(packet) = reassembled.packet else {
             return lost.map_or(Ok(None), Err);
@@ -88,21 +113,15 @@ impl Multilink {
             outlet.counters.dropped(lost);
         }
         let (protocol, packet) = ppp::split(packet).map_err(|_| DropReason::PppMalformed)?;
-        let ethertype = pppoe::ethertype_of(protocol).ok_or(DropReason::PppoeProtocol)?;
         let whole = outlet.pool.alloc(ETHERNET + packet.len());
         let mut whole = whole.ok_or(DropReason::NoBuffer)?;
         let (link, rest) = whole.bytes_mut().split_at_mut(ETHERNET);
         rest.copy_from_slice(packet);
-        link[..6].copy_from_slice(&interface.mac.0);
-        link[6..12].copy_from_slice(frame.bytes().get(6..12).unwrap_or(&[0; 6]));
-        link[12..].copy_from_slice(&ethertype.to_be_bytes());
+        link[..12].copy_from_slice(frame.bytes().get(..12).unwrap_or(&[0; 12]));
+        link[12..].fill(0);
         whole.copy_meta(frame);
         (whole.l3, whole.offload) = (ETHERNET as u16, Offload::FINISHED);
-        mark_decapsulated(&mut whole, self.id);
-        if cx.interfaces.taps().any() {
-            tap::show(cx, self.id, Direction::Received, &whole, 0, outlet);
-        }
-        Ok(Some(whole))
+        Ok(Some((whole, protocol)))
     }
 }
 
@@ -115,8 +134,28 @@ fn fragment_of(bytes: &[u8]) -> Option<Fragment<'_>> {
 }
 
 /// Returns the lowest interface below a session.
-fn below(cx: &Context<'_>, id: InterfaceId) -> InterfaceId {
+pub(super) fn below(cx: &Context<'_>, id: InterfaceId) -> InterfaceId {
     cx.interfaces.get(id).map_or(id, |line| line.under)
+}
+
+/// Returns the path of a frame of session data whose link header is written.
+pub(super) fn direct(frame: &Frame, out: OutId) -> Result<OuterPath, Exit> {
+    let mut adjacency = Adjacency {
+        kind: Kind::Forward,
+        header_len: frame.l3 as u8,
+        out,
+        mtu: u32::MAX,
+        egress: frame.egress,
+        ..Adjacency::default()
+    };
+    let l3 = usize::from(frame.l3);
+    let header = frame.bytes().get(..l3).zip(adjacency.header.get_mut(..l3));
+    let (from, to) = header.ok_or(Exit::Drop(DropReason::NoBuffer))?;
+    to.copy_from_slice(from);
+    Ok(OuterPath {
+        direct: Some(adjacency),
+        copies: 1,
+    })
 }
 
 impl Encap for Multilink {
@@ -153,22 +192,7 @@ impl Encap for Multilink {
         frame: &mut Frame,
         _: &mut Pool,
     ) -> Result<OuterPath, Exit> {
-        let mut adjacency = Adjacency {
-            kind: Kind::Forward,
-            header_len: frame.l3 as u8,
-            out: self.out,
-            mtu: u32::MAX,
-            egress: frame.egress,
-            ..Adjacency::default()
-        };
-        let l3 = usize::from(frame.l3);
-        let header = frame.bytes().get(..l3).zip(adjacency.header.get_mut(..l3));
-        let (from, to) = header.ok_or(Exit::Drop(DropReason::NoBuffer))?;
-        to.copy_from_slice(from);
-        Ok(OuterPath {
-            direct: Some(adjacency),
-            copies: 1,
-        })
+        direct(frame, self.out)
     }
 
     fn send_long(&self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {

@@ -138,9 +138,17 @@ macro_rules! functions {
                 }
             }
 
-            /// Returns true if the tunnel is a PPP session with multilink framing.
-            pub(crate) const fn joins_fragments(&self) -> bool {
-                matches!(self, Self::Multilink(_))
+            /// Returns true if the tunnel is a PPP session that takes session data, from its PPPoE header on, because
+            /// they are encrypted or a multilink fragment.
+            pub(crate) fn takes_session_data(&self, behind: &[u8]) -> bool {
+                match self {
+                    Self::Multilink(_) => pppoe::is_fragment_of_data(behind),
+                    Self::Mppe(session) => {
+                        let joins = session.framing.is_some();
+                        pppoe::is_encrypted(behind) || joins && pppoe::is_fragment_of_data(behind)
+                    }
+                    _ => false,
+                }
             }
 
             pub(super) fn send_long(&self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {

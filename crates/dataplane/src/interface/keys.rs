@@ -109,6 +109,14 @@ impl InterfaceTable {
         }
     }
 
+    /// Returns the interface that carries the frames of a session.
+    pub(crate) fn carrier(&self, id: InterfaceId) -> InterfaceId {
+        let slot = self.slot(id);
+        slot.map_or(InterfaceId::NONE, |slot| {
+            InterfaceId(slot.below.load(Ordering::Acquire))
+        })
+    }
+
     /// Updates the facts in the entry of an interface's session.
     pub(super) fn set_facts(&self, id: InterfaceId, facts: Facts) {
         if let Some((_, key)) = self.session_key(id) {

@@ -55,6 +55,8 @@ pub struct Interface {
     pub ipv4: bool,
     /// IPv6 is enabled.
     pub ipv6: bool,
+    /// A PPP session whose packets are encrypted: session data in clear text does not enter by it.
+    pub encrypted: bool,
     /// VLAN interfaces exist on it. Maintained by the table; ignored on writes.
     pub vlans: bool,
     /// Stations exist on it, or on an upper interface. Maintained by the table; ignored on writes.

@@ -107,6 +107,8 @@ pub(super) mod flag {
     pub(super) const SLAVES: u64 = 1 << 9;
     /// PPPoE sessions exist on it, or on an upper interface. Survives a write.
     pub(in crate::interface) const SESSIONS: u64 = 1 << 10;
+    /// A PPP session whose packets are encrypted.
+    pub(super) const ENCRYPTED: u64 = 1 << 11;
     /// The flags that survive a write.
     pub(super) const KEPT: u64 = VLANS | STATIONS | SLAVES | SESSIONS;
 }
@@ -439,6 +441,7 @@ impl Line {
                 ethernet: flags & flag::ETHERNET != 0,
                 ipv4: flags & flag::IPV4 != 0,
                 ipv6: flags & flag::IPV6 != 0,
+                encrypted: flags & flag::ENCRYPTED != 0,
                 vlans: flags & flag::VLANS != 0,
                 stations: flags & flag::STATIONS != 0,
                 slaves: flags & flag::SLAVES != 0,
@@ -470,6 +473,7 @@ impl Line {
             (is.ethernet, flag::ETHERNET),
             (is.ipv4, flag::IPV4),
             (is.ipv6, flag::IPV6),
+            (is.encrypted, flag::ENCRYPTED),
             (is.above == Above::Bond, flag::BOND),
             (is.above == Above::Bridge, flag::BRIDGE),
         ];
@@ -537,6 +541,7 @@ mod tests {
             out: OutId::port(port),
             under: InterfaceId(7),
             mirror: Some(3),
+            encrypted: true,
             vlans: false,
             stations: false,
             slaves: false,

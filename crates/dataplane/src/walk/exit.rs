@@ -23,7 +23,8 @@ pub enum Exit {
     Deliver(u16),
     /// The tunnel of this interface decapsulates the packet; the inner packet is walked.
     Decapsulate(InterfaceId),
-    /// The PPP session of this interface reassembles the multilink fragment; the whole packet is walked.
+    /// The PPP session of this interface decrypts the packet or reassembles the multilink fragment; the packet is
+    /// walked then.
     Join(InterfaceId),
     /// IPsec decapsulates the packet; the inner packet is walked.
     Reveal,
@@ -61,7 +62,9 @@ impl core::fmt::Display for Exit {
             Self::HandOver(_) => f.write_str("handed over to the worker that owns the connection"),
             Self::Deliver(_) => f.write_str("addressed to this router"),
             Self::Decapsulate(_) => f.write_str("addressed to this router: a tunnel packet"),
-            Self::Join(_) => f.write_str("a multilink fragment of a PPP session"),
+            Self::Join(_) => {
+                f.write_str("an encrypted packet or a multilink fragment of a PPP session")
+            }
             Self::Reveal => f.write_str("addressed to this router: an IPsec packet"),
             Self::Finish { mtu, .. } => write!(f, "in fragments of at most {mtu} bytes"),
         }

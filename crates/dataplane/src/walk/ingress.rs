@@ -8,6 +8,7 @@ use super::headers::{Column, Headers};
 use super::{Context, Exit};
 use crate::demux::pppoe::{self, SESSION_DATA};
 use crate::drop::DropReason;
+use crate::encap::Encapsulation;
 use crate::interface::{Interface, InterfaceTable, Session, Tag, vlan};
 use crate::punt::PuntReason;
 
@@ -180,6 +181,16 @@ fn of_service(cx: &Context<'_>, id: InterfaceId, bytes: &[u8], l3: u16, kind: u1
     }
 }
 
+/// Returns the exit of session data for control; the PPPoE header begins at `l3`.
+pub(crate) fn service_of_session_data(
+    cx: &Context<'_>,
+    on: InterfaceId,
+    bytes: &[u8],
+    l3: u16,
+) -> Exit {
+    of_service(cx, on, bytes, l3, SESSION_DATA)
+}
+
 /// Decides about PPPoE session data that an interface received; the header begins at `l3`.
 fn of_session(
     cx: &Context<'_>,
@@ -202,12 +213,9 @@ fn of_session(
     let unknown = Exit::Drop(DropReason::PppoeSession);
     // Control packets reach their service from unknown sessions, too: its answer ends sessions of before a restart.
     let Some(ethertype) = data.ethertype else {
+        let takes = |session: &Encapsulation| session.takes_session_data(behind);
         if let Some(id) = id
-            && pppoe::is_fragment_of_data(behind)
-            && cx
-                .interfaces
-                .tunnel(id.slot() as u32, |session| session.joins_fragments())
-                == Some(true)
+            && cx.interfaces.tunnel(id.slot() as u32, takes) == Some(true)
         {
             return Err(Exit::Join(id));
         }
@@ -220,9 +228,13 @@ fn of_session(
     };
     let id = id.ok_or(unknown)?;
     let interface = { cx.interfaces.get(id) }.filter(|interface| interface.running);
+    let interface = interface.ok_or(Exit::Drop(DropReason::InterfaceDown))?;
+    if interface.encrypted {
+        return Err(Exit::Drop(DropReason::MppePlain));
+    }
     Ok(Arrived {
         id,
-        interface: interface.ok_or(Exit::Drop(DropReason::InterfaceDown))?,
+        interface,
         l3: l3 + pppoe::HEADER as u16,
         ipv6: ethertype == IPV6,
         padding: (behind.len() - pppoe::HEADER - data.packet) as u16,

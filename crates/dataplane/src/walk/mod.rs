@@ -91,7 +91,7 @@ pub(crate) use forward::fit_link;
 pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, RuleEvents, RuleRequest};
-pub(crate) use ingress::{Entrance, untagged};
+pub(crate) use ingress::{Entrance, service_of_session_data, untagged};
 pub(crate) use output::run as route_own;
 pub(crate) use packet::Leaving;
 pub(crate) use passes::{Entry, vector};

@@ -1,11 +1,12 @@
-//! PPP sessions: LCP, authentication, IPCP, IPv6CP, multilink fragments.
+//! PPP sessions: LCP, authentication, CCP, IPCP, IPv6CP, multilink fragments.
 
 use std::sync::Arc;
 
 use machine::{Instant, Machine as _, Rng};
 use ppp::{
-    Action, CHAP, CloseReason, Credentials, Event, Grant, IPCP, IPV6CP, Ipv4Grant, LCP, Method,
-    Methods, PAP, Password, Role, Session, Settings, split,
+    Action, CCP, CHAP, CloseReason, Credentials, EncryptionPolicy, Event, Grant, IPCP, IPV6CP,
+    Ipv4Grant, LCP, Method, Methods, MppeKeys, PAP, Password, Proof, Role, Session, Settings,
+    split,
 };
 
 use crate::script::{events, quiet, span};
@@ -16,7 +17,7 @@ const MAX_ACTIONS: usize = 16;
 const MAX_SENT: usize = 4_096;
 
 /// Runs a client and a server on one script. Event kinds: the carrier is up; a raw packet; a packet of LCP,
-/// authentication, IPCP or IPv6CP from its code on; an acknowledgement of a Configure-Request; a decision of the
+/// authentication, CCP, IPCP or IPv6CP from its code on; an acknowledgement of a Configure-Request; a decision of the
 /// owner; nothing but time.
 pub fn ppp(script: &[u8]) {
     for role in [Role::Client, Role::Server] {
@@ -27,6 +28,7 @@ pub fn ppp(script: &[u8]) {
         let settings = Settings {
             methods,
             mrru: Some(1_600),
+            encryption: EncryptionPolicy::Allowed,
             ipv6: true,
             request_dns: true,
             credentials: (role == Role::Client).then(credentials),
@@ -50,7 +52,7 @@ fn run(mut session: Session, script: &[u8]) {
     let mut now = Instant::from_secs(1);
     let mut up = [false; 2];
     // The last Configure-Request of each protocol.
-    let mut requests = [const { Vec::new() }; 3];
+    let mut requests = [const { Vec::new() }; 4];
     for (what, data) in events(script) {
         let was_over = session.is_over();
         let mut out = Vec::new();
@@ -84,22 +86,22 @@ fn run(mut session: Session, script: &[u8]) {
 }
 
 /// Builds the packet of an event.
-fn packet(what: u8, data: &[u8], requests: &[Vec<u8>; 3]) -> Vec<u8> {
+fn packet(what: u8, data: &[u8], requests: &[Vec<u8>; 4]) -> Vec<u8> {
     let (&kind, rest) = data.split_first().unwrap_or((&0, &[]));
-    let pick = |protocols: [u16; 2]| protocols[usize::from(kind & 1)];
+    let pick = |protocols: &[u16]| protocols[usize::from(kind) % protocols.len()];
     match what % 8 {
         1 => data.to_vec(),
         2 => control(LCP, data),
         3 => {
-            let mut packet = requests[usize::from(kind) % 3].clone();
+            let mut packet = requests[usize::from(kind) % 4].clone();
             // Ack, Nak or Reject of all that was requested.
             if let Some(code) = packet.get_mut(2) {
-                *code = 2 + kind / 3 % 3;
+                *code = 2 + kind / 4 % 3;
             }
             packet
         }
-        4 => control(pick([PAP, CHAP]), rest),
-        5 => control(pick([IPCP, IPV6CP]), rest),
+        4 => control(pick(&[PAP, CHAP]), rest),
+        5 => control(pick(&[IPCP, IPV6CP, CCP]), rest),
         _ => Vec::new(),
     }
 }
@@ -128,6 +130,12 @@ fn decision(data: &[u8]) -> Event<'static> {
                 wins: [None; 2],
             }),
             ipv6: true,
+            encryption: match kind & 24 {
+                0 => EncryptionPolicy::Off,
+                8 => EncryptionPolicy::Required,
+                _ => EncryptionPolicy::Allowed,
+            },
+            proof: Proof::default().with_keys(Some(MppeKeys::of_hashes([1; 8], &[2; 16], &[3; 8]))),
             ..Grant::default()
         })),
     }
@@ -171,12 +179,12 @@ fn follow(out: &[Action], up: &mut [bool; 2]) {
     }
 }
 
-fn remember(out: &[Action], requests: &mut [Vec<u8>; 3]) {
+fn remember(out: &[Action], requests: &mut [Vec<u8>; 4]) {
     for action in out {
         let Action::Send(packet) = action else {
             continue;
         };
-        for (protocol, request) in [LCP, IPCP, IPV6CP].into_iter().zip(&mut *requests) {
+        for (protocol, request) in [LCP, IPCP, IPV6CP, CCP].into_iter().zip(&mut *requests) {
             if packet.starts_with(&protocol.to_be_bytes()) && packet.get(2) == Some(&1) {
                 *request = packet.to_vec();
             }

@@ -7,7 +7,8 @@ use md5::Digest as _;
 use mschap::{AUTHENTICATOR_BYTES, ChallengeHash, NtHash};
 use subtle::ConstantTimeEq as _;
 
-use crate::settings::{Method, Password};
+use crate::mppe::MppeKeys;
+use crate::settings::{Method, Password, Role};
 
 /// A password, or the response to a challenge.
 #[derive(Clone, PartialEq, Eq)]
@@ -94,7 +95,10 @@ impl Claim {
             } => {
                 let expected = NtHash::new(password).response(challenge);
                 let claimed = NtResponse::of_version_1(response)?;
-                equal(&claimed.0, &expected).then(Proof::default)
+                equal(&claimed.0, &expected).then(|| Proof {
+                    authenticator: None,
+                    keys: Some(MppeKeys::of_version_1(password, challenge)),
+                })
             }
             Response::MsChap2 {
                 challenge,
@@ -105,8 +109,12 @@ impl Claim {
                 let challenge = ChallengeHash::new(&client, challenge, &self.name);
                 let hash = NtHash::new(password);
                 let authenticator = hash.authenticator(challenge, &response.0);
-                equal(&response.0, &hash.response_v2(challenge)).then_some(Proof {
-                    authenticator: Some(authenticator),
+                equal(&response.0, &hash.response_v2(challenge)).then(|| {
+                    let master = hash.master_key(&response.0);
+                    Proof {
+                        authenticator: Some(authenticator),
+                        keys: Some(MppeKeys::of_version_2(&master, Role::Server)),
+                    }
                 })
             }
         }
@@ -128,10 +136,12 @@ impl fmt::Debug for Response {
     }
 }
 
-/// Proof of a server that it knows the password, which MS-CHAPv2 sends to the client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Proof of a server that it knows the password, which MS-CHAPv2 sends to the client, and the keys of MPPE, which
+/// derive from an MS-CHAP login.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
     authenticator: Option<[u8; AUTHENTICATOR_BYTES]>,
+    keys: Option<MppeKeys>,
 }
 
 impl Proof {
@@ -142,7 +152,24 @@ impl Proof {
         let digits = text.strip_prefix(b"S=")?;
         digits.iter().all(u8::is_ascii_hexdigit).then_some(Self {
             authenticator: Some(*text),
+            keys: None,
         })
+    }
+
+    /// Returns the proof with the keys of a RADIUS server.
+    #[must_use]
+    pub fn with_keys(self, keys: Option<MppeKeys>) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// Returns true if MPPE has keys.
+    pub fn has_keys(&self) -> bool {
+        self.keys.is_some()
+    }
+
+    /// Returns the keys of MPPE.
+    pub(crate) fn keys(&self) -> Option<&MppeKeys> {
+        self.keys.as_ref()
     }
 
     /// Returns the authenticator response of MS-CHAPv2.
@@ -214,7 +241,8 @@ mod tests {
         let proof = version_2.check("clientPass").expect("RFC 2759, 9.2");
         let success = b"S=407A5589115FD0D6209F510FE9C04566932CDA56";
         assert_eq!(proof.authenticator(), Some(success));
-        assert_eq!(Proof::from_success(success), Some(proof));
+        let of_radius = Proof::from_success(success).expect("a proof");
+        assert_eq!(of_radius.with_keys(proof.keys().cloned()), proof);
 
         let challenge = [7; 8];
         let mut value = [0; 49];

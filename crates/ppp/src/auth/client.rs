@@ -7,10 +7,11 @@ use mschap::{AUTHENTICATOR_BYTES, ChallengeHash, NtHash};
 
 use crate::auth::{chap, claim, pap};
 use crate::event::Action;
+use crate::mppe::MppeKeys;
 use crate::negotiation::RESTART_TIMER;
 use crate::packet::{CHAP, Control, PAP, Packet};
 use crate::reason::{DownReason, Fault};
-use crate::settings::{Credentials, Method};
+use crate::settings::{Credentials, Method, Role};
 
 /// Transmissions of a request or response without an answer.
 const MAX_TRIES: u8 = 10;
@@ -41,6 +42,8 @@ pub(crate) struct Client {
     response: Packet,
     /// Authenticator response that a server must know (MS-CHAPv2).
     expected: Option<[u8; AUTHENTICATOR_BYTES]>,
+    /// Keys of MPPE that derive from the response (MS-CHAP).
+    keys: Option<MppeKeys>,
     /// Transmissions that are left.
     tries: u8,
     expires: Option<Instant>,
@@ -68,6 +71,7 @@ impl Client {
             challenge: Box::default(),
             response: Packet::new(),
             expected: None,
+            keys: None,
             tries: MAX_TRIES,
             expires: Some(now + CHALLENGE_TIMEOUT),
         };
@@ -75,6 +79,11 @@ impl Client {
             client.transmit(credentials, now, out);
         }
         client
+    }
+
+    /// Returns the keys of MPPE, once.
+    pub(crate) fn take_keys(&mut self) -> Option<MppeKeys> {
+        self.keys.take()
     }
 
     pub(crate) const fn expires(&self) -> Option<Instant> {
@@ -152,6 +161,7 @@ impl Client {
             Method::MsChap1 => {
                 let value = value.as_array::<8>().ok_or(malformed)?;
                 let response = NtHash::new(password).response(value);
+                self.keys = Some(MppeKeys::of_version_1(password, value));
                 [&[0; 24][..], &response, &[1]].concat()
             }
             Method::MsChap2 => {
@@ -162,6 +172,8 @@ impl Client {
                 let challenge = ChallengeHash::new(&own, value, user);
                 let response = hash.response_v2(challenge);
                 self.expected = Some(hash.authenticator(challenge, &response));
+                let master = hash.master_key(&response);
+                self.keys = Some(MppeKeys::of_version_2(&master, Role::Client));
                 [&own[..], &[0; 8], &response, &[0]].concat()
             }
         };

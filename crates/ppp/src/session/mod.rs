@@ -9,10 +9,12 @@
 
 mod authenticate;
 mod echo;
+mod encryption;
 mod network;
 
 use std::sync::Arc;
 
+use self::encryption::EncryptionState;
 use machine::{Duration, Instant, Machine, Rng};
 
 use crate::auth::client::{Client, ProtocolPacket};
@@ -25,9 +27,9 @@ use crate::negotiation::{MAX_REJECTED, Negotiation, Signals};
 use crate::network::ipcp::IpcpOptions;
 use crate::network::ipv6cp::Ipv6cpOptions;
 use crate::packet::{
-    CHAP, CODE_REJECT, CONFIGURE_REQUEST, Control, DISCARD_REQUEST, ECHO_REPLY, ECHO_REQUEST,
-    IDENTIFICATION, IPCP, IPV4, IPV6, IPV6CP, LCP, MULTILINK, PAP, PROTOCOL_REJECT, TIME_REMAINING,
-    split,
+    CCP, CHAP, CODE_REJECT, CONFIGURE_REQUEST, Control, DISCARD_REQUEST, ECHO_REPLY, ECHO_REQUEST,
+    ENCRYPTED, IDENTIFICATION, IPCP, IPV4, IPV6, IPV6CP, LCP, MULTILINK, PAP, PROTOCOL_REJECT,
+    TIME_REMAINING, split,
 };
 use crate::reason::{DownReason, Fault};
 use crate::settings::Settings;
@@ -42,6 +44,8 @@ pub enum Timer {
     Lcp,
     /// Retransmission, or the end of authentication.
     Authentication,
+    /// Restart timer of CCP, or the next Reset-Request.
+    Ccp,
     /// Restart timer of IPCP.
     Ipcp,
     /// Restart timer of IPv6CP.
@@ -86,6 +90,7 @@ pub struct Session {
     phase: Phase,
     lcp: Negotiation<LcpOptions>,
     authentication: Option<Box<Authentication>>,
+    encryption: Option<Box<EncryptionState>>,
     ipcp: Option<Negotiation<IpcpOptions>>,
     ipv6cp: Option<Negotiation<Ipv6cpOptions>>,
     reassembly: Option<Box<Reassembly>>,
@@ -111,6 +116,7 @@ impl Session {
             phase: Phase::Dead,
             lcp: Negotiation::new(options),
             authentication: None,
+            encryption: None,
             ipcp: None,
             ipv6cp: None,
             reassembly: None,
@@ -160,6 +166,9 @@ impl Session {
         if protocol == MULTILINK && self.phase == Phase::Network {
             return self.receive_fragment(information, now, out);
         }
+        if protocol == ENCRYPTED {
+            return self.receive_encrypted(now, out);
+        }
         if protocol == IPV4 || protocol == IPV6 {
             return out.push(Action::Count(Fault::Data));
         }
@@ -175,7 +184,7 @@ impl Session {
     ) {
         let is_of_phase = match protocol {
             LCP => self.phase != Phase::Dead,
-            IPCP | IPV6CP => self.phase == Phase::Network,
+            CCP | IPCP | IPV6CP => self.phase == Phase::Network,
             _ => matches!(self.phase, Phase::Authenticate | Phase::Network),
         };
         if !is_of_phase {
@@ -183,6 +192,7 @@ impl Session {
         }
         let is_known = match protocol {
             LCP | PAP | CHAP => true,
+            CCP => self.encryption.is_some(),
             IPCP => self.ipcp.is_some(),
             IPV6CP => self.ipv6cp.is_some(),
             _ => false,
@@ -196,6 +206,7 @@ impl Session {
         };
         match protocol {
             LCP => self.receive_lcp(control, now, out),
+            CCP => self.receive_ccp(control, now, out),
             IPCP => {
                 let ipcp = self.ipcp.as_mut();
                 let signals = ipcp.map(|ipcp| ipcp.receive(control, &self.settings, now, out));
@@ -258,6 +269,11 @@ impl Session {
             }
             PAP | CHAP if self.phase == Phase::Authenticate => {
                 self.close(DownReason::NoCommonMethod, now, out);
+            }
+            CCP | ENCRYPTED => {
+                let ccp = { self.encryption.as_mut() }.map(|encryption| &mut encryption.ccp);
+                let signals = ccp.map(|ccp| ccp.reject_basics(now, out));
+                self.follow_ccp(signals.unwrap_or_default(), now, out);
             }
             IPV4 | IPCP => {
                 let signals = { self.ipcp.as_mut() }.map(|ipcp| ipcp.reject_basics(now, out));
@@ -345,6 +361,7 @@ impl Session {
             out.push(Action::Ipv6Down);
         }
         self.authentication = None;
+        self.encryption = None;
         self.ipcp = None;
         self.ipv6cp = None;
         self.reassembly = None;
@@ -360,6 +377,7 @@ impl Session {
                 self.follow_lcp(signals, now, out);
             }
             Timer::Authentication => self.expire_authentication(now, out),
+            Timer::Ccp => self.expire_ccp(now, out),
             Timer::Ipcp => {
                 let signals = { self.ipcp.as_mut() }.map(|ipcp| ipcp.expire(now, out));
                 self.follow_ipcp(signals.unwrap_or_default(), now, out);
@@ -416,6 +434,10 @@ impl Machine for Session {
         let timers = [
             (self.lcp.expires(), Timer::Lcp),
             (authentication, Timer::Authentication),
+            (
+                { self.encryption.as_deref() }.and_then(EncryptionState::expires),
+                Timer::Ccp,
+            ),
             (
                 { self.ipcp.as_ref() }.and_then(Negotiation::expires),
                 Timer::Ipcp,

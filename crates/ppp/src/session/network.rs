@@ -7,11 +7,12 @@ use machine::Instant;
 use super::{Authentication, Phase, Session};
 use crate::event::{Action, Grant, Link};
 use crate::keepalive::{FALLBACK_MTU, KeepaliveTimer, Probe};
+use crate::mppe::{KeyLengths, MppeKeys};
 use crate::multilink::{Fragment, Reassembly};
 use crate::negotiation::{Negotiation, Signals};
 use crate::network::ipcp::IpcpOptions;
 use crate::network::ipv6cp::Ipv6cpOptions;
-use crate::packet::{MULTILINK, split};
+use crate::packet::{ENCRYPTED, MULTILINK, split};
 use crate::reason::{DownReason, Fault};
 use crate::settings::Role;
 
@@ -22,7 +23,14 @@ impl Session {
     /// Reports the link and opens the network protocols.
     pub(super) fn enter_network(&mut self, grant: &Grant, now: Instant, out: &mut Vec<Action>) {
         let settings = Arc::clone(&self.settings);
-        if settings.requires_encryption {
+        let (policy, lengths, keys) = match settings.role {
+            Role::Client => (settings.encryption, KeyLengths::ALL, self.client_keys()),
+            Role::Server => {
+                let keys = grant.proof.keys().cloned();
+                (grant.encryption, grant.key_lengths, keys)
+            }
+        };
+        if !self.prepare_encryption(policy, lengths, keys) {
             return self.close(DownReason::EncryptionRequired, now, out);
         }
         self.phase = Phase::Network;
@@ -52,6 +60,7 @@ impl Session {
             let options = Ipv6cpOptions::new(self.rng.next_u64(), self.rng.next_u64());
             Negotiation::new(options)
         });
+        self.open_ccp(now, out);
         if let Some(ipcp) = &mut self.ipcp {
             ipcp.open(now, out);
         }
@@ -61,14 +70,46 @@ impl Session {
         self.check_networks(now, out);
     }
 
+    /// Returns the keys of a client that authenticated itself by MS-CHAP.
+    fn client_keys(&mut self) -> Option<MppeKeys> {
+        match self.authentication.as_deref_mut() {
+            Some(Authentication::Client(client)) => client.take_keys(),
+            _ => None,
+        }
+    }
+
     pub(super) fn follow_ipcp(&mut self, signals: Signals, now: Instant, out: &mut Vec<Action>) {
         if signals.down && core::mem::take(&mut self.is_ipv4_up) {
             out.push(Action::Ipv4Down);
         }
-        let Some(ipcp) = &mut self.ipcp else {
-            return;
-        };
         if signals.up {
+            self.raise_networks(now, out);
+        }
+        if signals.finished && self.ipcp.is_some() {
+            self.check_networks(now, out);
+        }
+    }
+
+    pub(super) fn follow_ipv6cp(&mut self, signals: Signals, now: Instant, out: &mut Vec<Action>) {
+        if signals.down && core::mem::take(&mut self.is_ipv6_up) {
+            out.push(Action::Ipv6Down);
+        }
+        if signals.up {
+            self.raise_networks(now, out);
+        }
+        if signals.finished && self.ipv6cp.is_some() {
+            self.check_networks(now, out);
+        }
+    }
+
+    /// Reports network protocols up that are open, as soon as the encryption permits data.
+    pub(super) fn raise_networks(&mut self, now: Instant, out: &mut Vec<Action>) {
+        if !self.permits_data() {
+            return;
+        }
+        if let Some(ipcp) = { self.ipcp.as_mut() }.filter(|ipcp| ipcp.is_open())
+            && !self.is_ipv4_up
+        {
             match ipcp.options.link() {
                 Some(link) => {
                     self.is_ipv4_up = true;
@@ -78,19 +119,9 @@ impl Session {
                 None => drop(ipcp.close(now, out)),
             }
         }
-        if signals.finished {
-            self.check_networks(now, out);
-        }
-    }
-
-    pub(super) fn follow_ipv6cp(&mut self, signals: Signals, now: Instant, out: &mut Vec<Action>) {
-        if signals.down && core::mem::take(&mut self.is_ipv6_up) {
-            out.push(Action::Ipv6Down);
-        }
-        let Some(ipv6cp) = &mut self.ipv6cp else {
-            return;
-        };
-        if signals.up {
+        if let Some(ipv6cp) = { self.ipv6cp.as_mut() }.filter(|ipv6cp| ipv6cp.is_open())
+            && !self.is_ipv6_up
+        {
             match ipv6cp.options.link() {
                 Some(link) => {
                     self.is_ipv6_up = true;
@@ -99,9 +130,6 @@ impl Session {
                 }
                 None => drop(ipv6cp.close(now, out)),
             }
-        }
-        if signals.finished {
-            self.check_networks(now, out);
         }
     }
 
@@ -147,6 +175,7 @@ impl Session {
         out.extend(reassembled.fault.map(Action::Count));
         if let Some(packet) = reassembled.packet {
             match split(packet) {
+                Ok((ENCRYPTED, _)) => self.receive_encrypted(now, out),
                 Ok((MULTILINK, _)) => out.push(Action::Count(Fault::Fragment)),
                 Ok((protocol, information)) if protocol >= 0x8000 => {
                     self.receive_control(protocol, information, now, out);

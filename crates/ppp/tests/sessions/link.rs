@@ -91,6 +91,7 @@ pub(crate) fn verify(claim: &Claim) -> Result<Box<Grant>, Box<str>> {
             ipv4: Some(ADDRESSES),
             ipv6: true,
             proof,
+            ..Grant::default()
         })),
         None => Err("wrong name or password".into()),
     }
@@ -232,7 +233,11 @@ impl Pair {
                     assert_ne!(end.ipv6.take(), None, "up and down alternate");
                 }
                 Action::Down(reason) => end.down = Some(reason.clone()),
-                Action::MtuReduced(_) | Action::Deliver(_) | Action::Count(_) => {}
+                Action::EncryptionUp(_)
+                | Action::FlushEncryption
+                | Action::MtuReduced(_)
+                | Action::Deliver(_)
+                | Action::Count(_) => {}
             }
             self.ends[at].log.push(action);
         }

@@ -177,7 +177,7 @@ fn multilink_framing_needs_both_ends() {
 #[test]
 fn required_encryption_ends_the_session() {
     let client = Settings {
-        requires_encryption: true,
+        encryption: ppp::EncryptionPolicy::Required,
         ..client()
     };
     let mut pair = Pair::new(client, server(), 10);

@@ -144,6 +144,7 @@ fn network(grant: Ipv4Grant) -> (Peer, crate::peer::Sent) {
         ipv4: Some(grant),
         ipv6: true,
         proof,
+        ..ppp::Grant::default()
     })));
     assert_eq!((sent[0].protocol, sent[0].code, sent[0].id), (PAP, 2, 9));
     assert_eq!((sent[1].protocol, sent[2].protocol), (IPCP, IPV6CP));
@@ -229,10 +230,10 @@ fn pap_requests_are_answered_again_under_their_identifier() {
 #[test]
 fn unknown_protocols_and_codes_are_rejected() {
     let mut peer = Peer::open(server());
-    // CCP with MPPE.
-    let answers = peer.send(0x80fd, REQUEST, 1, &[18, 6, 1, 0, 0, 0x40]);
+    // MPLSCP.
+    let answers = peer.send(0x8281, REQUEST, 1, &[]);
     assert_eq!((answers[0].protocol, answers[0].code), (LCP, 8));
-    assert_eq!(answers[0].data[..4], [0x80, 0xfd, 1, 1]);
+    assert_eq!(answers[0].data[..4], [0x82, 0x81, 1, 1]);
     assert_eq!(peer.faults(), [Fault::UnknownProtocol]);
     let answers = peer.send(LCP, 77, 3, &[0; 1_400]);
     assert_eq!((answers[0].code, answers[0].data[0]), (7, 77));

@@ -3,6 +3,7 @@
 use core::net::Ipv6Addr;
 use std::sync::Arc;
 
+use dataplane::encap::Encapsulation;
 use dataplane::interface::{Above, Details, Interface, Own4, Own6, Session, Tag};
 use dataplane::out::OutId;
 use dataplane::rule::Class;
@@ -88,6 +89,7 @@ fn line(laid: &LayoutEntry, intent: &Intent) -> Interface {
         running: laid.link.running,
         ethernet: laid.link.ethernet,
         ipv4: !laid.disabled && !laid.is_slave(),
+        encrypted: matches!(laid.tunnel, Some(Encapsulation::Mppe(_))),
         ipv6: !(laid.disabled || laid.is_slave() || intent.ipv6.disabled),
         mac: laid.link.mac,
         mtu: laid.link.mtu,

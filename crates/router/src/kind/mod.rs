@@ -13,6 +13,7 @@ pub(crate) mod bridge;
 mod idle;
 mod loopback;
 mod macvlan;
+pub(crate) mod mppe;
 pub(crate) mod multilink;
 #[cfg(test)]
 mod null;

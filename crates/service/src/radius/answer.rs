@@ -50,8 +50,23 @@ pub struct Accept {
     pub ms_chap2_success: Option<String>,
     /// MS-MPPE-Send-Key and MS-MPPE-Recv-Key.
     pub keys: Option<MppeKeys>,
-    /// NT key of MS-CHAP-MPPE-Keys (RFC 2548, 2.4.1).
-    pub ms_chap_key: Option<Key>,
+    /// MS-CHAP-MPPE-Keys (RFC 2548, 2.4.1).
+    pub ms_chap_keys: Option<MsChapKeys>,
+}
+
+/// Keys of a session that MS-CHAP version 1 authenticated.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MsChapKeys {
+    /// First half of the LM hash.
+    pub lm: [u8; 8],
+    /// MD4 digest of the NT hash.
+    pub nt: [u8; 16],
+}
+
+impl core::fmt::Debug for MsChapKeys {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("MsChapKeys(..)")
+    }
 }
 
 /// Keys of an authenticated session, from the router's point of view.
@@ -145,10 +160,13 @@ fn accept(packet: &Packet<'_>, eap: Vec<u8>, inputs: EncryptionInputs<'_>) -> Ac
     let send = key(vendor::MS_MPPE_SEND_KEY);
     let keys = send.zip(key(vendor::MS_MPPE_RECV_KEY));
     let classes = packet.attributes().filter(|of| of.kind == kind::CLASS);
-    let ms_chap_keys = microsoft(vendor::MS_CHAP_MPPE_KEYS);
-    let nt_key = |hidden| {
+    let ms_chap_keys = |hidden| {
         let shown = secret::reveal_password(hidden, inputs.secret, inputs.authenticator)?;
-        shown.get(8..24).map(|key| Key(key.to_vec()))
+        let (lm, rest) = shown.split_first_chunk()?;
+        Some(MsChapKeys {
+            lm: *lm,
+            nt: *rest.first_chunk()?,
+        })
     };
     Accept {
         authorization: Authorization::read(packet),
@@ -157,7 +175,7 @@ fn accept(packet: &Packet<'_>, eap: Vec<u8>, inputs: EncryptionInputs<'_>) -> Ac
         message: message(packet),
         ms_chap2_success: microsoft_text(packet, vendor::MS_CHAP2_SUCCESS),
         keys: keys.map(|(send, receive)| MppeKeys { send, receive }),
-        ms_chap_key: ms_chap_keys.and_then(nt_key),
+        ms_chap_keys: microsoft(vendor::MS_CHAP_MPPE_KEYS).and_then(ms_chap_keys),
     }
 }
 

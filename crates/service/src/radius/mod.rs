@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use machine::Duration;
 
-pub use answer::{Accept, Answer, Key, MppeKeys, Outcome, Reject};
+pub use answer::{Accept, Answer, Key, MppeKeys, MsChapKeys, Outcome, Reject};
 pub use authorization::{Authorization, Prefix6};
 pub use backlog::Backlog;
 pub use client::{Action, Client, Event, LineId, Query};

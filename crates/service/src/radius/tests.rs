@@ -643,7 +643,7 @@ fn answers_to_ms_chap_have_proof_keys_and_reasons() {
     };
     let success = "S=407A5589115FD0D6209F510FE9C04566932CDA56";
     assert_eq!(accept.ms_chap2_success.as_deref(), Some(success));
-    assert_eq!(accept.ms_chap_key, Some(Key(vec![2; 16])));
+    assert_eq!(accept.ms_chap_keys.map(|keys| keys.nt), Some([2; 16]));
     assert_eq!(accept.message.as_deref(), Some("welcome"));
     let rejected = answered(code::ACCESS_REJECT, |built, _| {
         let error = b"\x05E=691 R=0";

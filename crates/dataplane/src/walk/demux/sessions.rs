@@ -192,5 +192,7 @@ pub(super) fn of(
         number: header.number,
     };
     let is_whole = header.is_data() && total <= bytes_max;
-    is_whole.then(|| cx.interfaces.session(on, session))?
+    let id = is_whole.then(|| cx.interfaces.session(on, session))??;
+    let is_open = cx.interfaces.get(id).is_none_or(|is| !is.encrypted);
+    is_open.then_some(id)
 }

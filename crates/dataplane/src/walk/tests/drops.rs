@@ -328,7 +328,8 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Reasons that tests elsewhere cover.
-const ELSEWHERE: [&[DropReason]; 13] = [
+const ELSEWHERE: [&[DropReason]; 14] = [
+    &OF_MPPE,
     &OF_SESSIONS,
     &OF_PPP,
     &OF_RADIUS,
@@ -356,6 +357,18 @@ const OF_SESSIONS: [DropReason; 10] = [
     DropReason::PppoeRate,
     DropReason::PppoeFull,
     DropReason::PppoeUnexpected,
+];
+
+/// Encrypted packets of PPP, covered by the tests of its sessions and of its ciphers.
+const OF_MPPE: [DropReason; 8] = [
+    DropReason::MppeMalformed,
+    DropReason::MppeLate,
+    DropReason::MppeLost,
+    DropReason::MppeReset,
+    DropReason::MppeKey,
+    DropReason::MppeGap,
+    DropReason::MppePlain,
+    DropReason::MppeBusy,
 ];
 
 /// Control packets of PPP, covered by the tests of its feature.

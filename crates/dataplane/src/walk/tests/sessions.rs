@@ -1,5 +1,6 @@
 //! Tests of PPPoE session data: reception by sessions, and transmission with session headers.
 
+mod mppe;
 mod multilink;
 
 use std::sync::Arc;

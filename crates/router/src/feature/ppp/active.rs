@@ -63,7 +63,7 @@ impl Ppp {
             row.set("address", Value::Address(IpAddr::V4(address)));
         }
         row.set("uptime", uptime(login, now));
-        row.set("encoding", Value::text(""));
+        row.set("encoding", Value::text(login.encoding()));
         let id = self.accounting_id(session.carrier, serial);
         row.set("session-id", Value::text(format!("0x{id}")));
         row.set("limit-bytes-in", number(grant.limit_in));
@@ -118,7 +118,7 @@ impl Session {
             .map_or_else(String::new, |of| of.to_string());
         row.set("client-address", Value::text(address));
         row.set("uptime", uptime(login, now));
-        row.set("encoding", Value::text(""));
+        row.set("encoding", Value::text(login.encoding()));
     }
 }
 

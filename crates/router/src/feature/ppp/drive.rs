@@ -148,6 +148,8 @@ impl Ppp {
                     }
                 }
                 Action::MtuReduced(mtu) => self.reduce_mtu(serial, mtu, out),
+                Action::EncryptionUp(encryption) => self.encryption_up(serial, &encryption, out),
+                Action::FlushEncryption => session.reset_encryption(),
                 Action::Ipv4Up(ipv4) => self.ipv4_up(serial, ipv4, now, out),
                 Action::Ipv4Down => self.ipv4_down(serial, out),
                 Action::Ipv6Up(ipv6) => self.ipv6_up(serial, ipv6, now, out),

@@ -5,7 +5,9 @@ use core::net::Ipv4Addr;
 
 use ipnet::Ipv6Net;
 use machine::Duration;
+use ppp::{EncryptionPolicy, KeyLength, KeyLengths};
 use service::pool::{Pools, Use};
+use service::radius::authorization::Encryption;
 use service::radius::{Accept, Authorization, Prefix6};
 use std::sync::Arc;
 
@@ -37,6 +39,9 @@ pub(super) struct Grant {
     pub(super) incoming_filter: Option<Name>,
     pub(super) outgoing_filter: Option<Name>,
     pub(super) rate_limit: Option<Box<str>>,
+    /// Encryption of the session, and the lengths of its keys.
+    pub(super) encryption: EncryptionPolicy,
+    pub(super) key_lengths: KeyLengths,
     pub(super) session_timeout: Option<Duration>,
     pub(super) idle_timeout: Option<Duration>,
     /// Maximum bytes from the user; 0 is no limit.
@@ -89,6 +94,8 @@ impl Grant {
             incoming_filter: profile.incoming_filter.clone(),
             outgoing_filter: profile.outgoing_filter.clone(),
             rate_limit: profile.rate_limit.clone(),
+            encryption: profile.encryption_policy(),
+            key_lengths: KeyLengths::ALL,
             session_timeout: profile.session_timeout,
             idle_timeout: profile.idle_timeout,
             limit_in: 0,
@@ -176,9 +183,36 @@ impl Grant {
             classes: accept.classes.clone(),
             ..base
         };
+        grant.set_encryption(&authorization.encryption);
         grant.set_limits(authorization);
         grant.set_filters(&authorization.filters);
         grant
+    }
+
+    /// Sets the encryption that a RADIUS server chose (RFC 2548, 2.4.4 and 2.4.5). RouterOS: key lengths allow
+    /// encryption, and the policy requires it. A profile that requires encryption keeps its word.
+    fn set_encryption(&mut self, encryption: &Encryption) {
+        const REQUIRED: u32 = 2;
+        const LENGTHS: [(u32, KeyLength); 3] = [
+            (2, KeyLength::Bits40),
+            (4, KeyLength::Bits128),
+            (8, KeyLength::Bits56),
+        ];
+        if let Some(types) = encryption.types {
+            let named = LENGTHS.into_iter().filter(|(bit, _)| types & bit != 0);
+            let none = KeyLengths::NONE;
+            self.key_lengths = named.fold(none, |all, (_, length)| all.with(length));
+            let chosen = match self.key_lengths.is_empty() {
+                true => EncryptionPolicy::Off,
+                false => EncryptionPolicy::Allowed,
+            };
+            if self.encryption != EncryptionPolicy::Required {
+                self.encryption = chosen;
+            }
+        }
+        if encryption.policy == Some(REQUIRED) {
+            self.encryption = EncryptionPolicy::Required;
+        }
     }
 
     /// Sets the timeouts and byte limits that a RADIUS server gave.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use ppp::{Claim, Credentials, Event, Ipv4Grant, Password, Proof, Settings};
+use ppp::{Claim, Credentials, EncryptionPolicy, Event, Ipv4Grant, Password, Proof, Settings};
 
 use super::Ppp;
 use super::carrier::LinkEnd;
 use super::dial::{Dial, PeerDns};
 use super::grant::{Grant, Leases};
-use super::profile::{AddressSource, Choice};
+use super::profile::AddressSource;
 use super::session::{Login, Origin, SessionInterface};
 use crate::feature::Effects;
 use crate::intent::Name;
@@ -22,7 +22,7 @@ pub(super) enum Refusal {
     OnlyOne,
     /// No address is left in this pool.
     NoAddress(Name),
-    /// The profile requires encryption.
+    /// The profile or the RADIUS server requires encryption, and the login gives no keys for it.
     Encryption,
     /// No RADIUS server answered.
     RadiusTimeout,
@@ -52,7 +52,7 @@ impl Ppp {
             ipv4: true,
             ipv6: profile.carries_ipv6(),
             request_dns: dial.dns != PeerDns::No,
-            requires_encryption: profile.encryption == Some(Choice::Required),
+            encryption: profile.encryption_policy(),
             ..of_carrier.clone()
         })
     }
@@ -116,7 +116,7 @@ impl Ppp {
             {
                 Some(Refusal::PortLimit)
             }
-            () if profile.encryption == Some(Choice::Required) => Some(Refusal::Encryption),
+            () if lacks_encryption(&grant, &proof) => Some(Refusal::Encryption),
             () => None,
         };
         if let Some(refusal) = refusal {
@@ -133,6 +133,8 @@ impl Ppp {
         let answer = Box::new(ppp::Grant {
             ipv4,
             ipv6: profile.carries_ipv6(),
+            encryption: grant.encryption,
+            key_lengths: grant.key_lengths,
             proof,
         });
         self.log_in(serial, grant, leases);
@@ -163,7 +165,9 @@ impl Ppp {
                 Refusal::NoAddress(pool) => {
                     format!("user {user} - no address is left in pool {pool}")
                 }
-                Refusal::Encryption => format!("user {user} - encryption is required"),
+                Refusal::Encryption => format!(
+                    "user {user} - encryption is required, and this login gives no keys: use MS-CHAP"
+                ),
             };
             let topics = self.topics(session.carrier, "error");
             out.log(topics, format!("{label}: {text}"));
@@ -219,6 +223,12 @@ impl Ppp {
         };
         session.login = Some(Box::new(Login::new(grant, leases, interface)));
     }
+}
+
+/// Returns true if a session must be encrypted, but has no keys. Only MS-CHAP gives keys.
+fn lacks_encryption(grant: &Grant, proof: &Proof) -> bool {
+    let is_possible = proof.has_keys() && !grant.key_lengths.is_empty();
+    grant.encryption == EncryptionPolicy::Required && !is_possible
 }
 
 /// Returns the addresses for IPCP; `None` if the session has no local address.

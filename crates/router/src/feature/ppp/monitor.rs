@@ -58,7 +58,7 @@ impl Login {
         if is_open {
             row.set("uptime", uptime(self, view.now));
             row.set("active-links", Value::Number(1));
-            row.set("encoding", Value::text(""));
+            row.set("encoding", Value::text(self.encoding()));
         }
         if let Some(link) = &self.link {
             row.set("mtu", Value::Number(link.mtu.into()));

@@ -1,7 +1,8 @@
 //! Opens and closes the network protocols of sessions: interface, log, scripts.
 
+use dataplane::encap::mppe::Ciphers;
 use machine::Instant;
-use ppp::{DownReason, Ipv4Link, Ipv6Link, Link};
+use ppp::{DownReason, Encryption, Ipv4Link, Ipv6Link, Link};
 use schema::RateLimit;
 use service::neighbour::Mode;
 
@@ -12,7 +13,7 @@ use super::objects::{self, owner, owner4, owner6};
 use super::route_text;
 use super::rules;
 use super::scripts::{self, Variables};
-use super::session::{Login, Origin, Session};
+use super::session::{Login, Origin, Session, SessionEncryption};
 use crate::feature::{Effect, Effects};
 use crate::intent::{Class, Interface, ItemId, ItemState};
 use crate::object::Made;
@@ -39,6 +40,32 @@ impl Ppp {
         let message = format!("{}: authenticated", login.interface.name);
         out.log(self.topics_of(serial, "info"), message);
         true
+    }
+
+    /// Handles the end of CCP: packets of the session are encrypted from now on.
+    pub(super) fn encryption_up(
+        &mut self,
+        serial: u64,
+        encryption: &Encryption,
+        out: &mut Effects,
+    ) {
+        let Some(login) = self.login_mut(serial) else {
+            return;
+        };
+        let name = encryption.transmit.name();
+        login.encryption = Some(SessionEncryption {
+            name,
+            ciphers: Ciphers::new(encryption),
+        });
+        let is_open = login.opened.is_some();
+        let label = &login.interface.name;
+        let message =
+            format!("{label}: encrypted by {name}, which is broken: IKEv2 and WireGuard are not");
+        out.log(self.topics_of(serial, "warning"), message);
+        if is_open {
+            self.announce(serial, out);
+            self.make_rules(serial, out);
+        }
     }
 
     /// Handles the end of IPCP: makes the objects of IPv4.

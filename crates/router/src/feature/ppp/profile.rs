@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use machine::Duration;
 use menu::{Item, Value};
+use ppp::EncryptionPolicy;
 
 use crate::intent::{ItemId, Name};
 use crate::read;
@@ -186,6 +187,15 @@ impl Profile {
             clamp_mss: prefer(self.clamp_mss, &default.clamp_mss),
             on_up: prefer(self.on_up, &default.on_up),
             on_down: prefer(self.on_down, &default.on_down),
+        }
+    }
+
+    /// Returns the encryption of sessions. RouterOS: the default is no.
+    pub(super) const fn encryption_policy(&self) -> EncryptionPolicy {
+        match self.encryption {
+            None | Some(Choice::No) => EncryptionPolicy::Off,
+            Some(Choice::Yes) => EncryptionPolicy::Allowed,
+            Some(Choice::Required) => EncryptionPolicy::Required,
         }
     }
 

@@ -4,9 +4,9 @@
 use std::net::IpAddr;
 
 use machine::{Duration, Instant};
-use ppp::{Claim, CloseReason, DownReason, Event, Method, Proof, Response};
+use ppp::{Claim, CloseReason, DownReason, Event, Method, MppeKeys, Proof, Response, StartKey};
 use service::radius::{
-    Accept, Accounting, Answer, Authentic, Authorization, ErrorCause, Outcome, Port, PortType,
+    Accept, Accounting, Answer, Authentic, Authorization, ErrorCause, Key, Outcome, Port, PortType,
     Question, Request, RequestKind, Service, SessionFacts, SessionRequest, Status, SubscriberLine,
     TerminateCause, Through, Traffic,
 };
@@ -37,6 +37,27 @@ struct Accounted<'a> {
 pub(super) struct PendingUser {
     user: Name,
     method: Method,
+    /// Challenge of MS-CHAP version 1, from which its keys derive.
+    challenge: Option<[u8; 8]>,
+}
+
+/// Returns the keys of MPPE that a RADIUS server sent (RFC 2548, 2.4.1 to 2.4.3).
+fn keys(pending: &PendingUser, accept: &Accept) -> Option<MppeKeys> {
+    let long = |key: &Key| key.0.first_chunk::<16>().copied();
+    match (pending.method, pending.challenge) {
+        (Method::MsChap1, Some(challenge)) => {
+            let keys = accept.ms_chap_keys.as_ref()?;
+            Some(MppeKeys::of_hashes(keys.lm, &keys.nt, &challenge))
+        }
+        (Method::MsChap2, _) => {
+            let keys = accept.keys.as_ref()?;
+            Some(MppeKeys {
+                transmit: StartKey::new(long(&keys.send)?),
+                receive: StartKey::new(long(&keys.receive)?),
+            })
+        }
+        _ => None,
+    }
 }
 
 impl Ppp {
@@ -83,6 +104,10 @@ impl Ppp {
             session.pending = Some(PendingUser {
                 user,
                 method: claim.method(),
+                challenge: match &claim.response {
+                    Response::MsChap1 { challenge, .. } => Some(*challenge),
+                    _ => None,
+                },
             });
         }
         query(serial * QUERIES, request, out);
@@ -139,6 +164,7 @@ impl Ppp {
             }
             _ => Some(Proof::default()),
         };
+        let proof = proof.map(|proof| proof.with_keys(keys(pending, &accept)));
         let session = self.sessions.get(&serial);
         let default = session.and_then(|session| match &session.setup.end {
             LinkEnd::Server { profile, .. } => Some(profile.clone()),

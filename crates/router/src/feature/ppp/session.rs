@@ -1,6 +1,7 @@
 //! State of one PPP session: state machine, settings, traffic counters and the time of the next timer.
 
 use dataplane::counters::{InterfaceTraffic, Traffic};
+use dataplane::encap::mppe::Ciphers;
 use dataplane::encap::multilink::Sequence;
 use frame::InterfaceId;
 use machine::{Duration, Instant, Machine};
@@ -12,6 +13,7 @@ use super::radius::PendingUser;
 use super::rules::RuleSet;
 use crate::intent::{ItemId, Name};
 use crate::kind::AnyKind;
+use crate::kind::mppe::{self, Mppe};
 use crate::kind::multilink::Multilink;
 
 /// MTU in bytes before LCP is open.
@@ -47,6 +49,8 @@ pub(super) struct Login {
     pub(super) link: Option<Link>,
     /// Sequence number of fragments, on a link with multilink framing.
     pub(super) sequence: Option<Sequence>,
+    /// Encryption of the session, and the state of its ciphers.
+    pub(super) encryption: Option<SessionEncryption>,
     pub(super) ipv4: Option<Ipv4Link>,
     pub(super) ipv6: Option<Ipv6Link>,
     /// When the first network protocol opened.
@@ -69,6 +73,14 @@ pub(super) struct Login {
     moved: (u64, Instant),
     /// When the traffic is compared with the limits.
     check: Option<Instant>,
+}
+
+/// Encryption of a session.
+#[derive(Debug)]
+pub(super) struct SessionEncryption {
+    /// RouterOS's name of the encryption: `MPPE128 stateless`.
+    pub(super) name: &'static str,
+    pub(super) ciphers: Ciphers,
 }
 
 /// Traffic from and to the other end.
@@ -110,6 +122,14 @@ impl Session {
             (Some(login), _) => login.interface.name.to_string(),
             (None, LinkEnd::Client(dial)) => dial.name.to_string(),
             (None, LinkEnd::Server { .. }) => format!("<{:04x}>", self.setup.number),
+        }
+    }
+
+    /// Begins the transmission again with the current key: the other end lost an encrypted packet.
+    pub(super) fn reset_encryption(&self) {
+        let login = self.login.as_deref();
+        if let Some(encryption) = login.and_then(|login| login.encryption.as_ref()) {
+            encryption.ciphers.reset();
         }
     }
 
@@ -160,6 +180,7 @@ impl Login {
             interface,
             link: None,
             sequence: None,
+            encryption: None,
             ipv4: None,
             ipv6: None,
             opened: None,
@@ -195,10 +216,20 @@ impl Login {
         let Some(link) = self.link else {
             return DEFAULT_MTU;
         };
-        link.multilink.transmit_mrru.unwrap_or(0).max(link.mtu)
+        let mtu = link.multilink.transmit_mrru.unwrap_or(0).max(link.mtu);
+        match self.encryption {
+            Some(_) => mtu.saturating_sub(mppe::OVERHEAD),
+            None => mtu,
+        }
     }
 
-    /// Returns the kind of its interface, whose session has this kind: with multilink framing if both ends use it.
+    /// Returns RouterOS's name of the encryption; empty for a session in clear text.
+    pub(super) fn encoding(&self) -> &'static str {
+        { self.encryption.as_ref() }.map_or("", |encryption| encryption.name)
+    }
+
+    /// Returns the kind of its interface, whose session has this kind: with multilink framing and encryption if both
+    /// ends use them.
     pub(super) fn framed(&self, session: AnyKind) -> AnyKind {
         let framing = self.link.and_then(|link| {
             Some(Multilink {
@@ -209,7 +240,14 @@ impl Login {
                 sequence: self.sequence.clone()?,
             })
         });
-        framing.map_or(session, AnyKind::from)
+        let session = framing.map_or(session, AnyKind::from);
+        let encryption = self.link.zip(self.encryption.as_ref());
+        let encryption = encryption.map(|(link, encryption)| Mppe {
+            session: session.clone(),
+            mtu: link.mtu,
+            ciphers: encryption.ciphers.clone(),
+        });
+        encryption.map_or(session, AnyKind::from)
     }
 
     /// Returns the traffic when it was last read.
