@@ -111,8 +111,9 @@ impl Port for End {
             && let Some(templates) = &mut *templates
         {
             while into.room() > 0
-                && let Some(frame) = pool.alloc_from(templates.next())
+                && let Some(mut frame) = pool.alloc_from(templates.next())
             {
+                templates.seal(frame.bytes_mut());
                 if let Err(frame) = into.push(frame) {
                     pool.free(frame);
                     break;

@@ -1,5 +1,5 @@
 //! The benchmark in memory, with the rows `routing-fast-path` (the walk), rows of the firewall
-//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of PPPoE sessions ([`SESSIONS`]), of bridges
+//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of PPPoE sessions ([`SESSIONS`], [`ENCRYPTED`]), of bridges
 //! ([`BRIDGED`]), of queues ([`QUEUED`]), of home routers ([`HOME`]), and `fib-update` (a change of
 //! the routes).
 //!
@@ -8,6 +8,7 @@
 //! packets is not timed: they are copied from templates for every vector.
 
 mod bridged;
+mod encrypted;
 mod ends;
 mod family;
 mod far;
@@ -32,6 +33,7 @@ mod update;
 pub mod workload;
 
 pub use bridged::{BRIDGED, bridged};
+pub use encrypted::{ENCRYPTED, encrypted};
 pub use family::Family;
 pub use guarded::{GUARDED, guarded};
 pub use home::{HOME, home};

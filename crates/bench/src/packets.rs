@@ -2,6 +2,7 @@
 
 use dataplane::encap::between::Carries;
 use machine::Rng;
+use ppp::Encryptor;
 
 use super::Family;
 use super::far::{self, Link};
@@ -22,6 +23,25 @@ pub(super) struct Templates {
     len: usize,
     order: Vec<u32>,
     next: usize,
+    seal: Option<Seal>,
+}
+
+/// Encryption of frames when they are received.
+pub(super) struct Seal {
+    pub(super) cipher: Encryptor,
+    /// Offset of flags and count, which the encrypted packet follows.
+    pub(super) header: usize,
+}
+
+impl Seal {
+    /// Encrypts a frame.
+    fn apply(&mut self, frame: &mut [u8]) {
+        let behind = frame.get_mut(self.header..);
+        let parts = behind.and_then(<[u8]>::split_first_chunk_mut);
+        if let Some((header, packet)) = parts {
+            *header = self.cipher.encrypt(packet);
+        }
+    }
 }
 
 impl Templates {
@@ -108,6 +128,22 @@ impl Templates {
             len,
             order,
             next: 0,
+            seal: None,
+        }
+    }
+
+    /// Encrypts each frame when it is received.
+    pub(super) fn sealed(self, seal: Seal) -> Self {
+        Self {
+            seal: Some(seal),
+            ..self
+        }
+    }
+
+    /// Encrypts a received frame, if frames are to be encrypted.
+    pub(super) fn seal(&mut self, frame: &mut [u8]) {
+        if let Some(seal) = &mut self.seal {
+            seal.apply(frame);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Tests, with a counting allocator, that the walk allocates no memory.
 
 use bench::{
-    BRIDGED, KEYED, LAYERED, Options, PROTECTED, QUEUED, SESSIONS, bridged, keyed, layered,
-    protected, queued, run, sessions,
+    BRIDGED, ENCRYPTED, KEYED, LAYERED, Options, PROTECTED, QUEUED, SESSIONS, bridged, encrypted,
+    keyed, layered, protected, queued, run, sessions,
 };
 
 #[global_allocator]
@@ -57,6 +57,10 @@ fn session_data_allocates_nothing() {
         let result = sessions(&options, SESSIONS, &mut |row| rows.push(row.flows));
         assert_eq!(result, Ok(()));
         assert_eq!(rows, [1, 4_000, 30_000].repeat(2 * SESSIONS.len()));
+        let mut rows = Vec::new();
+        let result = encrypted(&options, ENCRYPTED, &mut |row| rows.push(row.frame));
+        assert_eq!(result, Ok(()));
+        assert_eq!(rows, [64, 512, 1418].repeat(ENCRYPTED.len()));
     }
 }
 

@@ -16,6 +16,7 @@
 
 pub mod associations;
 pub mod dhcp;
+pub mod encryption;
 pub mod exchanges;
 pub mod formats;
 pub mod machines;

@@ -15,7 +15,8 @@ mod veth;
 use std::sync::LazyLock;
 
 use bench::{
-    BRIDGED, GUARDED, HOME, KEYED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row, SESSIONS,
+    BRIDGED, ENCRYPTED, GUARDED, HOME, KEYED, LAYERED, Options, PROTECTED, Peer, QUEUED, Row,
+    SESSIONS,
 };
 
 use crate::cli::output;
@@ -35,7 +36,7 @@ const ROWS: &[&str] = &[
 
 /// Rows measured in memory besides `routing-fast-path`, in the order of output.
 const IN_MEMORY: &[&[&str]] = &[
-    GUARDED, LAYERED, SESSIONS, PROTECTED, KEYED, BRIDGED, QUEUED, HOME,
+    GUARDED, LAYERED, SESSIONS, ENCRYPTED, PROTECTED, KEYED, BRIDGED, QUEUED, HOME,
 ];
 
 const BRIDGE_OFFLOAD: &str = veth::BRIDGE_OFFLOAD;
@@ -190,6 +191,7 @@ fn memory(
     };
     bench::layered(&options, &of(LAYERED), &mut print)
         .and_then(|()| bench::sessions(&options, &of(SESSIONS), &mut print))
+        .and_then(|()| bench::encrypted(&options, &of(ENCRYPTED), &mut print))
         .and_then(|()| bench::protected(&options, &of(PROTECTED), &mut print))
         .and_then(|()| bench::keyed(&options, &of(KEYED), &mut print))
         .and_then(|()| bench::bridged(&options, &of(BRIDGED), &mut print))

@@ -59,6 +59,7 @@ mod pair;
 mod pmtu;
 mod pppoe;
 mod pppoe_data;
+mod pppoe_encryption;
 mod pppoe_flood;
 mod pppoe_peers;
 mod pppoe_users;

@@ -8,7 +8,7 @@
 //! | `test_pppoe_discovery`, `test_pppoe_vlan_mon`, `test_pppoe_pado_delay` | `pppoe_discovery_finds_the_server_…` |
 //! | `test_pppoe_session_chap_secrets` | `pppd_of_linux_dials_in_with_each_method` |
 //! | `test_pppoe_session_wo_auth` | none: RouterOS lets nobody in without a secret |
-//! | `test_pppoe_ccp_ipcp_race` | none: it needs MPPE |
+//! | `test_pppoe_ccp_ipcp_race` | `pppoe_encryption::pppd_of_linux_encrypts_as_client` |
 
 use crate::guest::{Guest, guest};
 use crate::ipsec::SITES;

@@ -1,0 +1,235 @@
+//! PPPoE sessions encrypted by MPPE: between two routers, with Linux's pppd and kernel as client and as server, and
+//! with keys of FreeRADIUS.
+
+use std::fs;
+
+use crate::guest::guest;
+use crate::ipsec::SITES;
+use crate::pppoe::{CLIENT, SERVER, start};
+use crate::world::{Folder, Router, Server, have, lab, shell, until, works};
+
+/// Device nodes that pppd needs.
+const DEVICES: &str =
+    "[ -e /dev/ppp ] || { mount -t tmpfs dev /dev; mkdir /dev/pts; mount -t devpts devpts /dev/pts
+mknod /dev/ppp c 108 0; mknod /dev/ptmx c 5 2; mknod /dev/null c 1 3; mknod /dev/tty c 5 0
+mknod /dev/urandom c 1 9; mknod /dev/random c 1 8; }";
+/// Lets a device belong to the guest.
+const OF_GUEST: &str =
+    "echo 1 > /proc/sys/net/ipv6/conf/ether2/disable_ipv6; ip link set ether2 promisc on";
+const WORD: &str = "/ppp profile set home use-encryption=";
+
+/// Returns the encoding of the only session of a server.
+fn encoding(server: &Router) -> String {
+    let rows = server.rows("/ppp/active/print");
+    let encoding = rows.first().map(|row| row["encoding"].to_string());
+    encoding.unwrap_or_default().trim_matches('"').to_owned()
+}
+
+fn no_drops(router: &Router) {
+    let drops = router.exec("/tool/drop/print without-paging");
+    assert!(!drops.contains("mppe"), "{drops}");
+}
+
+#[test]
+fn two_routers_encrypt_and_long_packets_pass_in_fragments() {
+    let test = "two_routers_encrypt_and_long_packets_pass_in_fragments";
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let server = [SERVER, WORD, "required\n"].concat();
+    let server = start(&lab, "right", &server, None);
+    let client = CLIENT.replace("user=anna", "user=anna profile=default-encryption");
+    let client = start(&lab, "left", &client, None);
+    let reaches = |more: &str| works(&lab, "one", &format!("ping -q -c 1 -W 1{more} 10.2.0.2"));
+    until("an encrypted packet gets through", || reaches(""));
+    assert_eq!(encoding(&server), "MPPE128 stateless");
+    assert_eq!(
+        client.value("/interface/print", "pppoe-out1", "actual-mtu"),
+        "1488"
+    );
+    assert!(works(&lab, "one", "ping -q -c 600 -i 0.002 -W 2 10.2.0.2"));
+    assert!(reaches(" -s 1460 -M do"));
+    assert!(!reaches(" -s 1461 -M do"));
+    let log = server.exec("/log/print without-paging");
+    assert!(log.contains("which is broken"), "{log}");
+    no_drops(&server);
+    no_drops(&client);
+
+    // With multilink framing, encrypted packets of full size travel in fragments.
+    server.exec("/interface/pppoe-server/server/set [find] mrru=1600");
+    client.exec("/interface/pppoe-client/set pppoe-out1 mrru=1600");
+    server.exec("/ppp/active/remove [find]");
+    until("a full packet passes", || reaches(" -s 1472 -M do"));
+    assert_eq!(encoding(&server), "MPPE128 stateless");
+    no_drops(&server);
+    no_drops(&client);
+}
+
+#[test]
+fn a_session_that_cannot_be_encrypted_as_required_ends_with_the_reason() {
+    let test = "a_session_that_cannot_be_encrypted_as_required_ends_with_the_reason";
+    let Some(lab) = lab(test, &SITES) else {
+        return;
+    };
+    let server = [SERVER, WORD, "required\n"].concat();
+    let server = start(&lab, "right", &server, None);
+    let client = start(&lab, "left", CLIENT, None);
+    let says =
+        |router: &Router, text: &str| router.exec("/log/print without-paging").contains(text);
+    until("the server says why", || {
+        says(&server, "encryption required, but not negotiated")
+    });
+    client.exec("/interface/pppoe-client/set pppoe-out1 allow=chap profile=default-encryption");
+    until("the server names the method", || {
+        says(&server, "this login gives no keys: use MS-CHAP")
+    });
+    assert_eq!(
+        server.rows("/ppp/active/print"),
+        Vec::<serde_json::Value>::new()
+    );
+    client.exec("/interface/pppoe-client/set pppoe-out1 allow=mschap1");
+    until("the session is encrypted", || {
+        encoding(&server) == "MPPE128 stateless"
+    });
+}
+
+#[test]
+fn pppd_of_linux_encrypts_as_client() {
+    let test = "pppd_of_linux_encrypts_as_client";
+    let Some(lab) = have(test, &["ping", "pppd"])
+        .then(|| lab(test, &SITES))
+        .flatten()
+    else {
+        return;
+    };
+    shell(&lab, "left", OF_GUEST);
+    let Some(mut guest) = guest(test, &lab, ("left", "ether2"), Folder::new()) else {
+        return;
+    };
+    guest.load("ppp_generic pppoe ppp_mppe");
+    guest.run("ip link set vec0 up; [ -e /dev/ppp ] || mknod /dev/ppp c 108 0");
+    let server = start(&lab, "right", &[SERVER, WORD, "required\n"].concat(), None);
+    let cases = [
+        ("mschap-v2", "require-mppe-128", "MPPE128 stateless"),
+        (
+            "mschap-v2",
+            "require-mppe-40 nomppe-128",
+            "MPPE40 stateless",
+        ),
+        ("mschap", "require-mppe-128", "MPPE128 stateless"),
+    ];
+    for (method, options, expected) in cases {
+        let refused = ["pap", "chap", "mschap", "mschap-v2", "eap"];
+        let refused = refused.into_iter().filter(|other| *other != method);
+        let refused: Vec<_> = refused.map(|other| format!("refuse-{other}")).collect();
+        guest.run(&format!(
+            "setsid /usr/sbin/pppd plugin rp-pppoe.so nic-vec0 user anna password geheim {} {options} noauth nodetach \
+             defaultroute nopersist debug logfile /mnt/pppd.log >/dev/null 2>&1 </dev/null & \
+             echo $! > /run/pppd.pid",
+            refused.join(" ")
+        ));
+        until(&format!("{method} {options}: {}", server.log()), || {
+            guest.works("ping -q -c 1 -W 2 10.2.0.2")
+        });
+        assert_eq!(encoding(&server), expected);
+        assert!(guest.works("ping -q -c 600 -i 0.002 -W 2 10.2.0.2"));
+        assert!(guest.works("ping -q -c 1 -W 2 -s 1400 -M do 10.2.0.2"));
+        no_drops(&server);
+        guest.run("kill $(cat /run/pppd.pid)");
+        until("the session ends", || {
+            server.rows("/ppp/active/print").is_empty()
+        });
+        until("pppd ends", || !guest.works("kill -0 $(cat /run/pppd.pid)"));
+    }
+}
+
+#[test]
+fn pppd_of_linux_encrypts_as_server() {
+    let test = "pppd_of_linux_encrypts_as_server";
+    let programs = ["ping", "pppd", "pppoe-server"];
+    let Some(lab) = have(test, &programs).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    shell(&lab, "right", OF_GUEST);
+    let Some(mut guest) = guest(test, &lab, ("right", "ether2"), Folder::new()) else {
+        return;
+    };
+    guest.load("ppp_generic ppp_async ppp_mppe");
+    guest.run(DEVICES);
+    guest.run(
+        "ip link set vec0 up; mount -t tmpfs ppp /etc/ppp; touch /etc/ppp/options
+echo 'anna * geheim *' > /etc/ppp/chap-secrets",
+    );
+    let client = CLIENT.replace("user=anna", "user=anna profile=default-encryption");
+    let client = start(&lab, "left", &client, None);
+    for (options, expected) in [
+        ("'require-mppe-128'", "MPPE128 stateless"),
+        ("'require-mppe-40' 'nomppe-128'", "MPPE40 stateless"),
+    ] {
+        guest.run(&format!(
+            "printf '%s\\n' require-mschap-v2 {options} 'mtu 1492' 'mru 1492' 'logfile /mnt/pppd.log' > /run/options
+setsid /usr/sbin/pppoe-server -I vec0 -C foreign -L 10.67.15.1 -R 10.67.15.100 -N 10 -O /run/options \
+>/dev/null 2>&1 </dev/null"
+        ));
+        until(&format!("{options}: {}", client.log()), || {
+            works(&lab, "one", "ping -q -c 1 -W 1 10.67.15.1")
+        });
+        let command = "/interface/pppoe-client/monitor pppoe-out1 once as-value";
+        let encoding = client.exec(&format!(":put ([{command}]->\"encoding\")"));
+        assert_eq!(encoding.trim(), expected);
+        assert!(works(
+            &lab,
+            "one",
+            "ping -q -c 300 -i 0.004 -W 2 10.67.15.1"
+        ));
+        no_drops(&client);
+        guest.run("kill $(pidof pppoe-server) $(pidof pppd)");
+        until("pppd has ended", || !guest.works("pidof pppd"));
+    }
+}
+
+/// Users of FreeRADIUS: its keys and policy come from the module `mschap`.
+const USERS: &str = "anna Cleartext-Password := \"geheim\"
+\tFramed-IP-Address = 10.64.0.7
+";
+
+#[test]
+fn keys_of_freeradius_encrypt_sessions_of_both_versions() {
+    let test = "keys_of_freeradius_encrypt_sessions_of_both_versions";
+    let Some(lab) = have(test, &["ping", "freeradius"])
+        .then(|| lab(test, &SITES))
+        .flatten()
+    else {
+        return;
+    };
+    let folder = Folder::new();
+    let place = folder.file("").display().to_string();
+    let place = place.trim_end_matches('/');
+    let config = crate::identity::SERVER.replace("FOLDER", place);
+    let config = config.replace(
+        " mschap {\n }",
+        " mschap {\n  use_mppe = yes\n  require_encryption = yes\n  require_strong = yes\n }",
+    );
+    let config = config.replace(" authorize {\n", " authorize {\n  mschap\n");
+    fs::write(folder.file("radiusd.conf"), config).expect("our folder");
+    fs::write(folder.file("users"), USERS).expect("our folder");
+    let line = format!("freeradius -f -l stdout -xx -d {place}");
+    let _server = Server::start(&lab, "two", &line, "Ready to process requests");
+    let radius = "/ppp secret remove anna\n/ppp aaa set use-radius=yes\n\
+                  /radius add service=ppp address=10.2.0.2 secret=testing123 timeout=2s require-message-auth=no\n";
+    let server = start(&lab, "right", &[SERVER, radius].concat(), None);
+    let client = CLIENT.replace(
+        "user=anna",
+        "user=anna profile=default-encryption allow=mschap2",
+    );
+    let client = start(&lab, "left", &client, None);
+    let reaches = || works(&lab, "one", "ping -q -c 1 -W 1 10.2.0.2");
+    until(&format!("version 2: {}", server.log()), reaches);
+    assert_eq!(encoding(&server), "MPPE128 stateless");
+    client.exec("/interface/pppoe-client/set pppoe-out1 allow=mschap1");
+    until(&format!("version 1: {}", server.log()), || {
+        encoding(&server) == "MPPE128 stateless" && reaches()
+    });
+    no_drops(&server);
+    no_drops(&client);
+}
