@@ -31,8 +31,8 @@ pub const AUTHENTICATOR_BYTES: usize = 42;
 #[derive(Clone)]
 pub struct NtHash(Zeroizing<[u8; 16]>);
 
-/// LAN Manager hash of the password (RFC 2433, A.3): 14 characters in upper case. It serves MPPE only, as key of MS-CHAP
-/// version 1. Wiped when dropped.
+/// LAN Manager hash of the password (RFC 2433, A.3): 14 characters in upper case. It only serves as key of MPPE with
+/// MS-CHAP version 1. Wiped when dropped.
 #[derive(Clone)]
 pub struct LmHash(Zeroizing<[u8; 16]>);
 

@@ -17,6 +17,7 @@
 mod auth;
 mod automaton;
 mod ccp;
+mod encryption;
 mod event;
 mod keepalive;
 mod lcp;

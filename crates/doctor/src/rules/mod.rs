@@ -70,6 +70,7 @@ pub const RULES: &[Rule] = &[
     ipsec::IPSEC_WEAK_ALGORITHM,
     tunnels::FASTPATH_TUNNEL_BYPASS,
     tunnels::PPTP_SECURITY,
+    tunnels::MPPE_SECURITY,
     tunnels::DOUBLE_ENCAPSULATION,
     tunnels::PPPOE_ON_SLAVE_INTERFACE,
     tunnels::PPPOE_SERVES_NOBODY,

@@ -66,6 +66,35 @@ pub(super) const PPTP_SECURITY: Rule = Rule {
     },
 };
 
+pub(super) const MPPE_SECURITY: Rule = Rule {
+    name: "mppe-security",
+    severity: Severity::Advice,
+    cause: "MPPE encrypts PPP sessions with RC4 and keys of MS-CHAP, which are broken: an attacker who records a login \
+            can decrypt the session",
+    mend: "use WireGuard or IKEv2 for secret traffic; MPPE protects from casual readers only",
+    find: |config, found| {
+        let encrypts = |profile: &str| {
+            let profiles = config.enabled("/ppp/profile");
+            let mut its = profiles.iter().filter(|item| item.name() == Some(profile));
+            its.any(|item| matches!(item.text("use-encryption"), "yes" | "required"))
+        };
+        for (menu, property) in [(CLIENT, "profile"), (SERVER, "default-profile")] {
+            for item in config.enabled(menu) {
+                let profile = shown(item, property);
+                if encrypts(&profile) {
+                    found.add(
+                        &[item],
+                        format!(
+                            "{} encrypts by MPPE, as profile {profile} says",
+                            title(item)
+                        ),
+                    );
+                }
+            }
+        }
+    },
+};
+
 pub(super) const DOUBLE_ENCAPSULATION: Rule = Rule {
     name: "double-encapsulation",
     severity: Severity::Warning,

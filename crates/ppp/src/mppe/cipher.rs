@@ -393,32 +393,32 @@ mod tests {
 
     /// What happens to a packet on its way.
     #[derive(Clone, Copy, Debug)]
-    enum Fate {
+    enum Delivery {
         Arrives,
         Lost,
         Repeated,
         Exchanged,
     }
 
-    fn fates() -> impl Strategy<Value = Vec<Fate>> {
+    fn deliveries() -> impl Strategy<Value = Vec<Delivery>> {
         let one = prop_oneof![
-            20 => Just(Fate::Arrives),
-            2 => Just(Fate::Lost),
-            1 => Just(Fate::Repeated),
-            1 => Just(Fate::Exchanged),
+            20 => Just(Delivery::Arrives),
+            2 => Just(Delivery::Lost),
+            1 => Just(Delivery::Repeated),
+            1 => Just(Delivery::Exchanged),
         ];
         prop::collection::vec(one, 1..900)
     }
 
     /// Returns the numbers of the packets that arrive, in their order.
-    fn arrivals(fates: &[Fate]) -> Vec<usize> {
+    fn arrivals(deliveries: &[Delivery]) -> Vec<usize> {
         let mut order = Vec::new();
-        for (at, fate) in fates.iter().enumerate() {
-            match fate {
-                Fate::Arrives => order.push(at),
-                Fate::Lost => {}
-                Fate::Repeated => order.extend([at, at]),
-                Fate::Exchanged => {
+        for (at, delivery) in deliveries.iter().enumerate() {
+            match delivery {
+                Delivery::Arrives => order.push(at),
+                Delivery::Lost => {}
+                Delivery::Repeated => order.extend([at, at]),
+                Delivery::Exchanged => {
                     let place = order.len().saturating_sub(1);
                     order.insert(place, at);
                 }
@@ -430,16 +430,16 @@ mod tests {
     proptest! {
         #[test]
         fn stateless_packets_survive_loss_and_old_ones_are_refused(
-            fates in fates(),
+            deliveries in deliveries(),
             length in 0_usize..3,
         ) {
             let mppe = mppe(KeyLength::ALL[length], true);
             let (mut encryptor, mut decryptor) = (Encryptor::new(&mppe), Decryptor::new(&mppe));
-            let sealed: Vec<_> = (0..fates.len())
+            let sealed: Vec<_> = (0..deliveries.len())
                 .map(|at| seal(&mut encryptor, &at.to_be_bytes()))
                 .collect();
             let mut next = 0;
-            for at in arrivals(&fates) {
+            for at in arrivals(&deliveries) {
                 let opened = open(&mut decryptor, &sealed[at]);
                 if at < next {
                     prop_assert_eq!(opened, Err(Fault::Late));
@@ -452,7 +452,7 @@ mod tests {
 
         #[test]
         fn stateful_packets_are_right_and_a_reset_ends_each_loss(
-            fates in fates(),
+            deliveries in deliveries(),
             length in 0_usize..3,
             delay in 0_usize..300,
         ) {
@@ -460,13 +460,13 @@ mod tests {
             let (mut encryptor, mut decryptor) = (Encryptor::new(&mppe), Decryptor::new(&mppe));
             let mut reset_at = None;
             let mut opened = 0;
-            for (at, fate) in fates.iter().enumerate() {
+            for (at, delivery) in deliveries.iter().enumerate() {
                 if reset_at == Some(at) {
                     encryptor.flush();
                     reset_at = None;
                 }
                 let sealed = seal(&mut encryptor, &at.to_be_bytes());
-                if matches!(fate, Fate::Lost) {
+                if matches!(delivery, Delivery::Lost) {
                     continue;
                 }
                 match open(&mut decryptor, &sealed) {
@@ -483,7 +483,7 @@ mod tests {
             encryptor.flush();
             let last = seal(&mut encryptor, b"last");
             prop_assert_eq!(open(&mut decryptor, &last), Ok(b"last".to_vec()));
-            prop_assert!(opened > 0 || matches!(fates[0], Fate::Lost));
+            prop_assert!(opened > 0 || matches!(deliveries[0], Delivery::Lost));
         }
 
         #[test]

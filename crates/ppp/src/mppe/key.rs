@@ -13,7 +13,7 @@ use crate::settings::Role;
 const PAD_1: [u8; 40] = [0; 40];
 const PAD_2: [u8; 40] = [0xf2; 40];
 
-/// Length of an RC4 key. Keys of 40 and 56 bits have 8 bytes, the first of which are constant.
+/// Length of an RC4 key. Keys of 40 and 56 bits have 8 bytes and begin with constant bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyLength {
     /// 40 bits.

@@ -3,67 +3,17 @@
 //! The network protocols negotiate at the same time as CCP, and are reported up once CCP is open, or once it has
 //! failed and the policy allows a session without encryption.
 
-use machine::{Duration, Instant};
+use machine::Instant;
 
 use super::{Phase, Session};
-use crate::ccp::{CcpOptions, Choice};
+use crate::ccp::Choice;
+use crate::encryption::EncryptionState;
 use crate::event::Action;
 use crate::mppe::{Encryption, KeyLengths, Mppe, MppeKeys, StartKey};
-use crate::negotiation::{Negotiation, Signals};
+use crate::negotiation::Signals;
 use crate::packet::{CCP, Control, RESET_ACK, RESET_REQUEST};
 use crate::reason::{DownReason, Fault};
 use crate::settings::EncryptionPolicy;
-
-/// Time between Reset-Requests without an answer.
-const RESET_INTERVAL: Duration = Duration::from_secs(1);
-/// Reset-Requests without an answer.
-const MAX_RESETS: u8 = 10;
-
-/// State of the encryption of a session.
-#[derive(Debug)]
-pub(super) struct EncryptionState {
-    pub(super) ccp: Negotiation<CcpOptions>,
-    policy: EncryptionPolicy,
-    keys: MppeKeys,
-    /// Both directions are encrypted.
-    is_up: bool,
-    /// Received packets depend on earlier ones, so that a loss requires a reset.
-    is_stateful: bool,
-    reset: Reset,
-}
-
-/// An outstanding Reset-Request.
-#[derive(Debug, Default)]
-struct Reset {
-    id: u8,
-    /// Transmissions that are left.
-    tries: u8,
-    expires: Option<Instant>,
-}
-
-impl EncryptionState {
-    /// Returns true if network protocols may be up.
-    fn permits_data(&self) -> bool {
-        self.is_up || self.policy == EncryptionPolicy::Allowed && self.ccp.is_at_rest()
-    }
-
-    /// Returns when [`Session::expire_ccp`] is due.
-    pub(super) fn expires(&self) -> Option<Instant> {
-        let both = [self.ccp.expires(), self.reset.expires];
-        both.into_iter().flatten().min()
-    }
-
-    fn send_reset(&mut self, now: Instant, out: &mut Vec<Action>) {
-        self.reset.tries = self.reset.tries.saturating_sub(1);
-        self.reset.expires = Some(now + RESET_INTERVAL);
-        let request = Control {
-            code: RESET_REQUEST,
-            id: self.reset.id,
-            data: &[],
-        };
-        out.push(Action::Send(request.build(CCP)));
-    }
-}
 
 impl Session {
     /// Prepares CCP. Returns false if the policy requires encryption and there are no keys for it.
@@ -74,16 +24,7 @@ impl Session {
         keys: Option<MppeKeys>,
     ) -> bool {
         let keys = keys.filter(|_| policy != EncryptionPolicy::Off && !lengths.is_empty());
-        self.encryption = keys.map(|keys| {
-            Box::new(EncryptionState {
-                ccp: Negotiation::new(CcpOptions::new(lengths)),
-                policy,
-                keys,
-                is_up: false,
-                is_stateful: false,
-                reset: Reset::default(),
-            })
-        });
+        self.encryption = keys.map(|keys| Box::new(EncryptionState::new(policy, lengths, keys)));
         policy != EncryptionPolicy::Required || self.encryption.is_some()
     }
 
@@ -163,10 +104,7 @@ impl Session {
         let Some(encryption) = &mut self.encryption else {
             return;
         };
-        if encryption.reset.expires.take_if(|at| *at <= now).is_some() && encryption.reset.tries > 0
-        {
-            encryption.send_reset(now, out);
-        }
+        encryption.repeat_reset(now, out);
         if encryption.ccp.expires().is_some_and(|at| at <= now) {
             let signals = encryption.ccp.expire(now, out);
             self.follow_ccp(signals, now, out);
@@ -179,9 +117,7 @@ impl Session {
         let its = encryption.filter(|of| of.is_up && of.is_stateful);
         match its.filter(|_| self.phase == Phase::Network) {
             Some(encryption) if encryption.reset.expires.is_none() => {
-                encryption.reset.id = encryption.reset.id.wrapping_add(1);
-                encryption.reset.tries = MAX_RESETS;
-                encryption.send_reset(now, out);
+                encryption.request_reset(now, out);
             }
             Some(_) => {}
             None => out.push(Action::Count(Fault::Data)),

@@ -14,11 +14,11 @@ mod network;
 
 use std::sync::Arc;
 
-use self::encryption::EncryptionState;
 use machine::{Duration, Instant, Machine, Rng};
 
 use crate::auth::client::{Client, ProtocolPacket};
 use crate::auth::server::Server;
+use crate::encryption::EncryptionState;
 use crate::event::{Action, Event};
 use crate::keepalive::{KeepaliveTimer, Probe};
 use crate::lcp::LcpOptions;
