@@ -229,7 +229,9 @@ impl Subscriber {
                     self.progress = Progress::default();
                     self.discover(client::Event::Close, env);
                 }
-                ppp::Action::Verify(_)
+                ppp::Action::EncryptionUp(_)
+                | ppp::Action::FlushEncryption
+                | ppp::Action::Verify(_)
                 | ppp::Action::LinkUp(_)
                 | ppp::Action::MtuReduced(_)
                 | ppp::Action::Deliver(_)
