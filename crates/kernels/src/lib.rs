@@ -11,6 +11,7 @@
 
 mod aes;
 mod allocations;
+mod chacha;
 mod cycles;
 mod gcm;
 mod ghash;
@@ -31,6 +32,7 @@ pub use aes::{Aes, Chain, chain};
 #[cfg(target_arch = "x86_64")]
 pub use aes::{ChainForm, chain_by};
 pub use allocations::CountingAllocator;
+pub use chacha::{ChaChaKey, ChaChaMessage, chacha_open, chacha_seal};
 pub use cycles::{measure_hz, tsc};
 pub use gcm::{Gcm, GcmForm};
 pub use ghash::Ghash;

@@ -12,6 +12,8 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use esp::Window;
+use kernels::{ChaChaKey, ChaChaMessage, chacha_open, chacha_seal};
+use smallvec::SmallVec;
 
 /// Length of the header before a packet.
 pub const FRONT: usize = 16;
@@ -44,21 +46,39 @@ pub const fn padded(len: usize) -> usize {
     len.next_multiple_of(PADDING_BYTES)
 }
 
-fn key(bytes: &[u8; 32]) -> Option<LessSafeKey> {
-    let key = UnboundKey::new(&CHACHA20_POLY1305, bytes).ok()?;
-    Some(LessSafeKey::new(key))
+/// Messages that are encrypted together.
+const TOGETHER: usize = 8;
+/// Number of messages from which the kernel for several messages is faster than the library.
+const FEW: usize = 4;
+
+/// A key of ChaCha20-Poly1305.
+struct Key {
+    /// For few messages; `None` if the library cannot allocate it.
+    library: Option<LessSafeKey>,
+    /// For several messages; `None` if the processor lacks the instructions.
+    kernel: Option<ChaChaKey>,
 }
 
-fn nonce(counter: u64) -> Nonce {
+impl Key {
+    fn new(bytes: &[u8; 32]) -> Self {
+        let key = UnboundKey::new(&CHACHA20_POLY1305, bytes).ok();
+        Self {
+            library: key.map(LessSafeKey::new),
+            kernel: ChaChaKey::new(bytes),
+        }
+    }
+}
+
+/// Returns the nonce of a counter (white paper, 5.4.6).
+fn nonce(counter: u64) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&counter.to_le_bytes());
-    Nonce::assume_unique_for_key(nonce)
+    nonce
 }
 
 /// Outbound direction of a session.
 pub struct Sending {
-    /// `None` if the library cannot allocate the key.
-    key: Option<LessSafeKey>,
+    key: Key,
     receiver: u32,
     next: AtomicU64,
 }
@@ -73,7 +93,7 @@ impl Sending {
     /// Creates the direction to the remote index `receiver`.
     pub fn new(receiver: u32, bytes: &[u8; 32]) -> Self {
         Self {
-            key: key(bytes),
+            key: Key::new(bytes),
             receiver,
             next: AtomicU64::new(0),
         }
@@ -84,16 +104,21 @@ impl Sending {
         self.next.load(Relaxed)
     }
 
-    /// Seals a message in place: [`FRONT`] bytes of room, the padded packet, [`TAG`] bytes of room.
+    /// Seals one message, as [`seal_all`] does.
     ///
     /// # Errors
     /// All counters are used up, or the room is missing.
     pub fn seal(&self, bytes: &mut [u8]) -> Result<(), Fault> {
-        let key = self.key.as_ref().ok_or(Fault::Exhausted)?;
+        let mut message = [Outgoing::new(self, bytes)];
+        seal_all(&mut message);
+        let [message] = message;
+        message.result
+    }
+
+    /// Writes the header of a message with the next counter. Returns the nonce, and the places of text and tag.
+    fn begin<'a>(&self, bytes: &'a mut [u8]) -> Result<Begun<'a>, Fault> {
         let (front, rest) = bytes.split_at_mut_checked(FRONT).ok_or(Fault::Malformed)?;
-        let (text, tag) = { rest.len().checked_sub(TAG) }
-            .and_then(|at| rest.split_at_mut_checked(at))
-            .ok_or(Fault::Malformed)?;
+        let (text, tag) = rest.split_last_chunk_mut().ok_or(Fault::Malformed)?;
         let counter = self.next.fetch_add(1, Relaxed);
         if counter >= COUNTER_LIMIT {
             self.next.store(COUNTER_LIMIT, Relaxed);
@@ -102,15 +127,96 @@ impl Sending {
         front[..4].copy_from_slice(&[DATA, 0, 0, 0]);
         front[4..8].copy_from_slice(&self.receiver.to_le_bytes());
         front[8..].copy_from_slice(&counter.to_le_bytes());
-        let sealed = key.seal_in_place_separate_tag(nonce(counter), Aad::empty(), text);
+        Ok(Begun { counter, text, tag })
+    }
+}
+
+/// A message whose header is complete or checked.
+struct Begun<'a> {
+    counter: u64,
+    text: &'a mut [u8],
+    tag: &'a mut [u8; TAG],
+}
+
+/// A message to seal in place: [`FRONT`] bytes of room, the padded packet, [`TAG`] bytes of room.
+pub struct Outgoing<'a> {
+    session: &'a Sending,
+    bytes: &'a mut [u8],
+    /// The result of [`seal_all`].
+    pub result: Result<(), Fault>,
+}
+
+impl<'a> Outgoing<'a> {
+    /// Returns a message of a session.
+    pub const fn new(session: &'a Sending, bytes: &'a mut [u8]) -> Self {
+        Self {
+            session,
+            bytes,
+            result: Ok(()),
+        }
+    }
+}
+
+/// Seals messages in place, with counters in this order. A message fails with `Exhausted` if all counters are used up,
+/// and with `Malformed` if room is missing.
+pub fn seal_all(messages: &mut [Outgoing<'_>]) {
+    for group in messages.chunks_mut(TOGETHER) {
+        match group.len() < FEW || group.iter().any(|one| one.session.key.kernel.is_none()) {
+            true => group.iter_mut().for_each(seal_one),
+            false => seal_together(group),
+        }
+    }
+}
+
+/// Seals a message by the library.
+fn seal_one(message: &mut Outgoing<'_>) {
+    let seal = |message: &mut Outgoing<'_>| {
+        let key = message
+            .session
+            .key
+            .library
+            .as_ref()
+            .ok_or(Fault::Exhausted)?;
+        let Begun { counter, text, tag } = message.session.begin(message.bytes)?;
+        let nonce = Nonce::assume_unique_for_key(nonce(counter));
+        let sealed = key.seal_in_place_separate_tag(nonce, Aad::empty(), text);
         tag.copy_from_slice(sealed.map_err(|_| Fault::Malformed)?.as_ref());
         Ok(())
+    };
+    message.result = seal(message);
+}
+
+/// Seals at most [`TOGETHER`] messages by the kernel.
+fn seal_together(group: &mut [Outgoing<'_>]) {
+    let mut texts = SmallVec::<[ChaChaMessage<'_>; TOGETHER]>::new();
+    let mut tags = SmallVec::<[&mut [u8; TAG]; TOGETHER]>::new();
+    for message in group {
+        match (
+            message.session.begin(message.bytes),
+            &message.session.key.kernel,
+        ) {
+            (Ok(begun), Some(key)) => {
+                texts.push(ChaChaMessage::new(
+                    key,
+                    nonce(begun.counter),
+                    &[],
+                    begun.text,
+                ));
+                tags.push(begun.tag);
+            }
+            (Ok(_), None) => message.result = Err(Fault::Exhausted),
+            (Err(fault), _) => message.result = Err(fault),
+        }
+    }
+    chacha_seal(&mut texts);
+    for (text, tag) in texts.iter().zip(tags) {
+        *tag = text.tag;
     }
 }
 
 /// Inbound direction of a session.
 pub struct Receiving {
-    key: Option<LessSafeKey>,
+    key: Key,
     window: Window,
     count: AtomicU64,
 }
@@ -125,7 +231,7 @@ impl Receiving {
     /// Creates the direction with an empty replay window.
     pub fn new(bytes: &[u8; 32]) -> Self {
         Self {
-            key: key(bytes),
+            key: Key::new(bytes),
             window: Window::new(WINDOW_BITS),
             count: AtomicU64::new(0),
         }
@@ -145,26 +251,36 @@ impl Receiving {
         self.count.load(Relaxed)
     }
 
-    /// Opens a message in place. Returns the range of the padded packet.
+    /// Opens one message, as [`open_all`] does. Returns the range of the padded packet.
     ///
     /// # Errors
     /// The message is malformed, replayed, or not authentic. Its bytes are unspecified then.
     pub fn open(&self, bytes: &mut [u8]) -> Result<Range<usize>, Fault> {
-        let key = self.key.as_ref().ok_or(Fault::Integrity)?;
+        let mut message = [Incoming::new(self, bytes)];
+        open_all(&mut message);
+        let [message] = message;
+        message.result
+    }
+
+    /// Checks the header of a message. Returns the counter, and the places of text and tag.
+    fn begin<'a>(&self, bytes: &'a mut [u8]) -> Result<Begun<'a>, Fault> {
         let (front, rest) = bytes.split_at_mut_checked(FRONT).ok_or(Fault::Malformed)?;
         let Some((&[DATA, 0, 0, 0, _, _, _, _], counter)) = front.split_first_chunk() else {
             return Err(Fault::Malformed);
         };
         let counter = counter.first_chunk().copied();
         let counter = u64::from_le_bytes(counter.unwrap_or_default());
-        // The window starts at 1.
-        let number = counter.checked_add(1).filter(|_| counter < COUNTER_LIMIT);
-        let number = number.ok_or(Fault::Replayed)?;
+        let number = number_of(counter).ok_or(Fault::Replayed)?;
         if !self.window.may_be_new(number) {
             return Err(Fault::Replayed);
         }
-        let opened = key.open_in_place(nonce(counter), Aad::empty(), rest);
-        let len = opened.map_err(|_| Fault::Integrity)?.len();
+        let (text, tag) = rest.split_last_chunk_mut().ok_or(Fault::Integrity)?;
+        Ok(Begun { counter, text, tag })
+    }
+
+    /// Accepts the counter of an authentic message whose text has `len` bytes. Returns the range of the padded packet.
+    fn accept(&self, counter: u64, len: usize) -> Result<Range<usize>, Fault> {
+        let number = number_of(counter).ok_or(Fault::Replayed)?;
         let mut fault = Ok(());
         self.window.take(
             &mut [number],
@@ -175,6 +291,107 @@ impl Receiving {
         self.count.fetch_add(1, Relaxed);
         Ok(FRONT..FRONT + len)
     }
+}
+
+/// Returns the number of a counter in the replay window, which starts at 1; `None` for counters that are never assigned.
+fn number_of(counter: u64) -> Option<u64> {
+    counter.checked_add(1).filter(|_| counter < COUNTER_LIMIT)
+}
+
+/// A message to open in place.
+pub struct Incoming<'a> {
+    session: &'a Receiving,
+    bytes: &'a mut [u8],
+    /// The result of [`open_all`]: the range of the padded packet.
+    pub result: Result<Range<usize>, Fault>,
+}
+
+impl<'a> Incoming<'a> {
+    /// Returns a message of a session.
+    pub const fn new(session: &'a Receiving, bytes: &'a mut [u8]) -> Self {
+        Self {
+            session,
+            bytes,
+            result: Err(Fault::Malformed),
+        }
+    }
+}
+
+/// Opens messages in place. A message fails if it is malformed, replayed or not authentic; its bytes are unspecified
+/// then.
+pub fn open_all(messages: &mut [Incoming<'_>]) {
+    for group in messages.chunks_mut(TOGETHER) {
+        match group.len() < FEW || group.iter().any(|one| one.session.key.kernel.is_none()) {
+            true => group.iter_mut().for_each(open_one),
+            false => open_together(group),
+        }
+    }
+}
+
+/// Opens a message by the library.
+fn open_one(message: &mut Incoming<'_>) {
+    let open = |message: &mut Incoming<'_>| {
+        let key = message
+            .session
+            .key
+            .library
+            .as_ref()
+            .ok_or(Fault::Integrity)?;
+        let begun = message.session.begin(message.bytes)?;
+        let (counter, len) = (begun.counter, begun.text.len());
+        let sealed = message.bytes.get_mut(FRONT..).unwrap_or_default();
+        let nonce = Nonce::assume_unique_for_key(nonce(counter));
+        key.open_in_place(nonce, Aad::empty(), sealed)
+            .map_err(|_| Fault::Integrity)?;
+        message.session.accept(counter, len)
+    };
+    message.result = open(message);
+}
+
+/// Opens at most [`TOGETHER`] messages by the kernel.
+fn open_together(group: &mut [Incoming<'_>]) {
+    let mut texts = SmallVec::<[ChaChaMessage<'_>; TOGETHER]>::new();
+    let mut rest = SmallVec::<[Opening<'_>; TOGETHER]>::new();
+    for message in group {
+        match (
+            message.session.begin(message.bytes),
+            &message.session.key.kernel,
+        ) {
+            (Ok(begun), Some(key)) => {
+                texts.push(ChaChaMessage::new(
+                    key,
+                    nonce(begun.counter),
+                    &[],
+                    begun.text,
+                ));
+                rest.push(Opening {
+                    session: message.session,
+                    counter: begun.counter,
+                    tag: *begun.tag,
+                    result: &mut message.result,
+                });
+            }
+            (Ok(_), None) => message.result = Err(Fault::Integrity),
+            (Err(fault), _) => message.result = Err(fault),
+        }
+    }
+    chacha_open(&mut texts);
+    for (text, opening) in texts.iter().zip(rest) {
+        let differs = u128::from_le_bytes(text.tag) ^ u128::from_le_bytes(opening.tag);
+        *opening.result = match differs {
+            0 => opening.session.accept(opening.counter, text.text.len()),
+            _ => Err(Fault::Integrity),
+        };
+    }
+}
+
+/// A message whose text the kernel decrypts.
+struct Opening<'a> {
+    session: &'a Receiving,
+    counter: u64,
+    /// The received tag.
+    tag: [u8; TAG],
+    result: &'a mut Result<Range<usize>, Fault>,
 }
 
 /// Returns the receiver index of a data message; `None` for other messages.
@@ -192,6 +409,47 @@ mod tests {
 
     fn pair() -> (Sending, Receiving) {
         (Sending::new(7, &[1; 32]), Receiving::new(&[1; 32]))
+    }
+
+    #[test]
+    fn messages_together_are_opened_alone_and_the_reverse() {
+        for count in [1, 3, 4, 8, 9, 30] {
+            let (sending, receiving) = pair();
+            let packet = |at: usize| vec![at as u8; padded(at * 57)];
+            let room = |at| [vec![0; FRONT], packet(at), vec![0; TAG]].concat();
+            let mut together: Vec<_> = (0..count).map(room).collect();
+            let mut outgoing: Vec<_> = { together.iter_mut() }
+                .map(|bytes| Outgoing::new(&sending, bytes))
+                .collect();
+            seal_all(&mut outgoing);
+            assert!(outgoing.iter().all(|message| message.result == Ok(())));
+            for (at, message) in together.iter_mut().enumerate() {
+                let range = receiving.open(message).expect("an authentic message");
+                assert_eq!(message[range], packet(at));
+            }
+            let mut alone: Vec<_> = (0..count).map(|at| sealed(&sending, &packet(at))).collect();
+            // An altered and a repeated message among the others.
+            let altered = alone.len() / 2;
+            alone[altered][FRONT] ^= 1;
+            alone.push(alone[0].clone());
+            let mut incoming: Vec<_> = { alone.iter_mut() }
+                .map(|bytes| Incoming::new(&receiving, bytes))
+                .collect();
+            open_all(&mut incoming);
+            let results: Vec<_> = incoming
+                .iter()
+                .map(|message| message.result.clone())
+                .collect();
+            for (at, result) in results.iter().enumerate() {
+                let expected = match at {
+                    _ if at == altered => Err(Fault::Integrity),
+                    _ if at == count && altered == 0 => Err(Fault::Integrity),
+                    _ if at == count => Err(Fault::Replayed),
+                    _ => Ok(FRONT..FRONT + packet(at).len()),
+                };
+                assert_eq!(*result, expected, "{at} of {count}");
+            }
+        }
     }
 
     fn sealed(sending: &Sending, packet: &[u8]) -> Vec<u8> {

@@ -10,11 +10,15 @@ mod peers;
 mod tests;
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::ops::Range;
 use std::sync::Arc;
 
 use frame::{Frame, InterfaceId, Offload, Pool, Segmentation};
+use smallvec::SmallVec;
 use wire::{Protocol, checksum};
-use wireguard::session::{self, FRONT, Fault, Sending, TAG, padded};
+use wireguard::session::{
+    self, FRONT, Fault, Incoming, Outgoing, Sending, TAG, open_all, padded, seal_all,
+};
 
 pub use self::peers::{Allowed, Arriving, Passed, Peer, Sessions, Wireguard};
 
@@ -37,6 +41,8 @@ use crate::table::Adjacency;
 use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
+/// Frames that are encrypted or decrypted together.
+const TOGETHER: usize = 16;
 /// Types of handshake messages.
 const HANDSHAKE: core::ops::RangeInclusive<u8> = 1..=3;
 
@@ -52,13 +58,28 @@ impl Encap for Wireguard {
         batch: &mut Batch<'_>,
         outlet: &mut Outlet,
     ) {
-        let mut last: Option<Path> = None;
-        for (at, frame) in frames.iter_mut().enumerate() {
-            let next = match frame.offload.is_finished() {
-                true => one(cx, self, frame, &mut last, batch.nexts, outlet),
-                false => unfinished(self, frame),
-            };
-            batch.nexts.set(at, next.unwrap_or_else(|next| next));
+        let mut paths = SmallVec::<[Path; TOGETHER]>::new();
+        for (number, frames) in frames.chunks_mut(TOGETHER).enumerate() {
+            // The next packets probably have the last path, too.
+            let before = paths.len().saturating_sub(1);
+            paths.drain(..before);
+            let first = number * TOGETHER;
+            let laid_out = lay_out_all(cx, self, frames, first, &mut paths, batch.nexts, outlet);
+            let results = encrypt_all(frames, &laid_out, &paths);
+            for (message, result) in laid_out.iter().zip(results) {
+                let (frame, path) = (&mut frames[message.at], &paths[message.path]);
+                let next = match result {
+                    Ok(bytes) => {
+                        path.peer.sent.add(cx.now, bytes, true);
+                        (batch.nexts).by(cx, frame, path.direct.as_ref(), outlet)
+                    }
+                    Err(DropReason::WireguardExhausted) => {
+                        Next::Punt(PuntReason::Keyless(path.peer.number))
+                    }
+                    Err(reason) => Next::Lost(reason),
+                };
+                batch.nexts.set(first + message.at, next);
+            }
         }
     }
 
@@ -129,6 +150,7 @@ impl Encap for Wireguard {
             mac: interface.mac.0,
             running: interface.running,
             last: None,
+            waiting: SmallVec::new(),
             batch: outlet.agenda.batch(item, count),
             inner: Traffic::default(),
         };
@@ -142,6 +164,7 @@ impl Encap for Wireguard {
                 arriving.one(frame, outlet);
             }
         }
+        arriving.open_waiting(outlet);
         if let Some(batch) = arriving.batch {
             outlet.agenda.put_batch(item, batch);
         }
@@ -167,11 +190,11 @@ const fn key(port: u16) -> Ends {
 /// Sends a frame with a pending checksum or segmentation to be finished. The frame, or its
 /// segments, return here.
 #[cold]
-fn unfinished(network: &Wireguard, frame: &mut Frame) -> Result<Next, Next> {
+fn unfinished(network: &Wireguard, frame: &mut Frame) -> Next {
     if frame.offload.segmentation == Segmentation::Fragments {
         frame.offload.segmentation = Segmentation::None;
     }
-    Ok(Next::Finish(OutId::tunnel(network.id), u32::MAX))
+    Next::Finish(OutId::tunnel(network.id), u32::MAX)
 }
 
 /// The path to a peer, shared by consecutive packets.
@@ -204,14 +227,56 @@ impl Path {
     }
 }
 
-fn one(
+/// A frame whose message waits for encryption.
+struct LaidOut {
+    /// Position among the frames that are encrypted together.
+    at: usize,
+    /// Position of its path.
+    path: usize,
+    /// Bytes of the outer IP header.
+    ip: usize,
+}
+
+/// Lays out frames, the first of which is the vector's frame `first`. Finds their paths, and sets the destinations of
+/// the frames that are not encrypted.
+fn lay_out_all(
     cx: &Context<'_>,
     network: &Wireguard,
-    frame: &mut Frame,
-    last: &mut Option<Path>,
+    frames: &mut [Frame],
+    first: usize,
+    paths: &mut SmallVec<[Path; TOGETHER]>,
     nexts: &mut Nexts,
     outlet: &mut Outlet,
-) -> Result<Next, Next> {
+) -> SmallVec<[LaidOut; TOGETHER]> {
+    let mut all = SmallVec::new();
+    for (at, frame) in frames.iter_mut().enumerate() {
+        if !frame.offload.is_finished() {
+            nexts.set(first + at, unfinished(network, frame));
+            continue;
+        }
+        let laid_out = find_path(cx, network, frame, paths).and_then(|path| {
+            let id = outlet.memory.rules.random() as u16;
+            let ip = lay_out(frame, &paths[path], id, &mut outlet.pool).map_err(Next::Lost)?;
+            Ok(LaidOut { at, path, ip })
+        });
+        match laid_out {
+            Ok(message) => all.push(message),
+            Err(next) => nexts.set(first + at, next),
+        }
+    }
+    all
+}
+
+/// Returns the position of a packet's path in `paths`, and adds the path if it is not the last one.
+///
+/// # Errors
+/// The packet's destination instead: it has no peer, or its peer no path.
+fn find_path(
+    cx: &Context<'_>,
+    network: &Wireguard,
+    frame: &Frame,
+    paths: &mut SmallVec<[Path; TOGETHER]>,
+) -> Result<usize, Next> {
     let packet = { frame.bytes() }
         .get(usize::from(frame.l3)..)
         .unwrap_or_default();
@@ -219,26 +284,39 @@ fn one(
     let (_, to) = addresses(packet).ok_or(malformed)?;
     let peer = network.allowed.get(to);
     let peer = peer.ok_or(Next::Lost(DropReason::WireguardNoPeer))?;
-    let path = match last {
-        Some(path) if Arc::ptr_eq(&path.peer, peer) => path,
-        _ => last.insert(Path::to(cx, network, peer)?),
-    };
-    match encapsulate(frame, path, outlet) {
-        Ok(bytes) => {
-            path.peer.sent.add(cx.now, bytes, true);
-            Ok(nexts.by(cx, frame, path.direct.as_ref(), outlet))
-        }
-        Err(DropReason::WireguardExhausted) => Err(Next::Punt(PuntReason::Keyless(peer.number))),
-        Err(reason) => Err(Next::Lost(reason)),
+    let is_last = |path: &Path| Arc::ptr_eq(&path.peer, peer);
+    if !paths.last().is_some_and(is_last) {
+        paths.push(Path::to(cx, network, peer)?);
     }
+    Ok(paths.len() - 1)
 }
 
-/// Encrypts a frame's packet into a message. The frame is then `Ethernet | IP | UDP | message`. Returns the length of
-/// the message in bytes.
-fn encapsulate(frame: &mut Frame, path: &Path, outlet: &mut Outlet) -> Result<u64, DropReason> {
-    let id = outlet.memory.rules.random() as u16;
-    let ip = lay_out(frame, path, id, &mut outlet.pool)?;
-    encrypt(frame, path, ip)
+/// Encrypts the messages of frames. Returns the length of each message in bytes.
+fn encrypt_all(
+    frames: &mut [Frame],
+    laid_out: &[LaidOut],
+    paths: &[Path],
+) -> SmallVec<[Result<u64, DropReason>; TOGETHER]> {
+    let mut messages = SmallVec::<[Outgoing<'_>; TOGETHER]>::new();
+    let mut rest = frames.iter_mut().enumerate();
+    for message in laid_out {
+        let frame = rest.find(|(at, _)| *at == message.at);
+        let bytes = frame.and_then(|(_, frame)| {
+            frame
+                .bytes_mut()
+                .get_mut(ETHERNET + message.ip + UDP_BYTES..)
+        });
+        let session = &*paths[message.path].session;
+        messages.push(Outgoing::new(session, bytes.unwrap_or_default()));
+    }
+    seal_all(&mut messages);
+    let results: SmallVec<[_; TOGETHER]> =
+        messages.into_iter().map(|message| message.result).collect();
+    let finish = |(message, result): (&LaidOut, Result<(), Fault>)| {
+        result.map_err(reason)?;
+        finish(&mut frames[message.at], &paths[message.path], message.ip)
+    };
+    laid_out.iter().zip(results).map(finish).collect()
 }
 
 /// Writes the headers around a frame's packet, and makes room for padding and authentication tag.
@@ -285,23 +363,20 @@ fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<u
     Ok(ip)
 }
 
-/// Encrypts the message of a frame whose headers are written; the outer IP header has `ip` bytes. Returns the length
-/// of the message in bytes.
-fn encrypt(frame: &mut Frame, path: &Path, ip: usize) -> Result<u64, DropReason> {
+/// Writes the checksum of a frame with an encrypted message behind IPv6; the outer IP header has `ip` bytes. Returns
+/// the length of the message in bytes.
+fn finish(frame: &mut Frame, path: &Path, ip: usize) -> Result<u64, DropReason> {
     let datagram = { frame.bytes_mut() }
         .get_mut(ETHERNET + ip..)
         .filter(|datagram| datagram.len() >= UDP_BYTES)
         .ok_or(DropReason::NoBuffer)?;
-    let message = datagram.get_mut(UDP_BYTES..).unwrap_or_default();
-    path.session.seal(message).map_err(reason)?;
-    let message = message.len() as u64;
     if let (IpAddr::V6(from), IpAddr::V6(to)) = (path.ends.0.ip(), path.ends.1.ip()) {
         // UDP over IPv6 requires a checksum (RFC 8200, 8.1).
         let pseudo = checksum::pseudo_v6(from, to, Protocol::UDP, datagram.len() as u32);
         let sum = checksum::combine(pseudo, checksum::sum(datagram));
         datagram[6..8].copy_from_slice(&checksum::udp(!sum).to_be_bytes());
     }
-    Ok(message)
+    Ok((datagram.len() - UDP_BYTES) as u64)
 }
 
 /// Returns the drop reason of messages that a session rejects.
@@ -347,8 +422,21 @@ struct Emerging<'a> {
     running: bool,
     /// Receiver index and session of the last message.
     last: Option<(u32, Arc<Arriving>)>,
+    /// Frames whose messages wait for decryption.
+    waiting: SmallVec<[WaitingMessage; TOGETHER]>,
     batch: Option<Vec<Frame>>,
     inner: Traffic,
+}
+
+/// A frame whose message waits for decryption.
+struct WaitingMessage {
+    frame: Frame,
+    session: Arc<Arriving>,
+    /// The message's place in the frame.
+    at: Range<usize>,
+    from: SocketAddr,
+    /// Type of service of the outer packet.
+    tos: u8,
 }
 
 impl Emerging<'_> {
@@ -366,8 +454,88 @@ impl Emerging<'_> {
         outlet.pieces = pieces;
     }
 
-    fn one(&mut self, mut frame: Frame, outlet: &mut Outlet) {
-        match self.decapsulate_one(&mut frame) {
+    /// Adds a frame to those that wait, and decrypts these if they are enough.
+    fn one(&mut self, frame: Frame, outlet: &mut Outlet) {
+        match self.locate(&frame) {
+            Ok((session, at, from, tos)) => self.waiting.push(WaitingMessage {
+                frame,
+                session,
+                at,
+                from,
+                tos,
+            }),
+            Err(reason) => return outlet.discard(frame, reason),
+        }
+        if self.waiting.len() == TOGETHER {
+            self.open_waiting(outlet);
+        }
+    }
+
+    /// Returns the session of a frame's message, the message's place in the frame, its sender, and the type of service
+    /// of the outer packet.
+    ///
+    /// # Errors
+    /// The packet is malformed, or the message has no session.
+    fn locate(
+        &mut self,
+        frame: &Frame,
+    ) -> Result<(Arc<Arriving>, Range<usize>, SocketAddr, u8), DropReason> {
+        let malformed = DropReason::WireguardMalformed;
+        if frame.depth >= DEPTH {
+            return Err(DropReason::TunnelDepth);
+        }
+        let l3 = usize::from(frame.l3);
+        let packet = frame.bytes().get(l3..).ok_or(malformed)?;
+        let (from, at) = datagram(packet).ok_or(malformed)?;
+        let message = packet.get(at.clone()).ok_or(malformed)?;
+        let number = session::receiver(message).ok_or(malformed)?;
+        let session = self.session(number)?;
+        Ok((session, l3 + at.start..l3 + at.end, from, tos(packet)))
+    }
+
+    /// Decrypts the waiting messages, and passes their packets on.
+    fn open_waiting(&mut self, outlet: &mut Outlet) {
+        let mut waiting = core::mem::take(&mut self.waiting);
+        let mut messages = SmallVec::<[Incoming<'_>; TOGETHER]>::new();
+        for WaitingMessage {
+            frame, session, at, ..
+        } in &mut waiting
+        {
+            let bytes = frame.bytes_mut().get_mut(at.clone()).unwrap_or_default();
+            messages.push(Incoming::new(&session.session, bytes));
+        }
+        open_all(&mut messages);
+        let results: SmallVec<[_; TOGETHER]> =
+            messages.into_iter().map(|message| message.result).collect();
+        for (message, result) in waiting.drain(..).zip(results) {
+            self.arrive(message, result, outlet);
+        }
+        self.waiting = waiting;
+    }
+
+    /// Passes the packet of a decrypted message on; keepalives have none.
+    fn arrive(
+        &mut self,
+        message: WaitingMessage,
+        opened: Result<Range<usize>, Fault>,
+        outlet: &mut Outlet,
+    ) {
+        let mut frame = message.frame;
+        let (session, from) = (&message.session, message.from);
+        let arrived = opened.map_err(reason).and_then(|opened| {
+            let is_data = !opened.is_empty();
+            let bytes = message.at.len() as u64;
+            session.peer.received.add(self.cx.now, bytes, is_data);
+            session.peer.heard_from(from);
+            let inner = message.at.start + opened.start..message.at.start + opened.end;
+            match is_data {
+                true => self
+                    .unwrap(&mut frame, inner, message.tos, &session.peer)
+                    .map(|()| true),
+                false => Ok(false),
+            }
+        });
+        match arrived {
             Ok(true) => {
                 self.inner.packets += 1;
                 self.inner.bytes += frame.len() as u64;
@@ -385,37 +553,23 @@ impl Emerging<'_> {
         }
     }
 
-    /// Decrypts a frame's message into its packet. Returns false for a keepalive, which has no packet.
+    /// Removes the outer headers of a decrypted packet, which is at `at` in its frame.
     ///
     /// # Errors
-    /// The message has no session, fails authentication, or its packet's source does not belong to the peer.
-    fn decapsulate_one(&mut self, frame: &mut Frame) -> Result<bool, DropReason> {
+    /// The interface is down, or the packet is malformed or its source does not belong to the peer.
+    fn unwrap(
+        &self,
+        frame: &mut Frame,
+        at: Range<usize>,
+        outer_tos: u8,
+        peer: &Arc<Peer>,
+    ) -> Result<(), DropReason> {
         let malformed = DropReason::WireguardMalformed;
-        if frame.depth >= DEPTH {
-            return Err(DropReason::TunnelDepth);
-        }
-        let l3 = usize::from(frame.l3);
-        let packet = frame.bytes().get(l3..).ok_or(malformed)?;
-        let (from, at) = datagram(packet).ok_or(malformed)?;
-        let outer_tos = tos(packet);
-        let message = packet.get(at.clone()).ok_or(malformed)?;
-        let number = session::receiver(message).ok_or(malformed)?;
-        let arriving = self.session(number)?;
-        let at = l3 + at.start..l3 + at.end;
-        let bytes = frame.bytes_mut().get_mut(at.clone()).ok_or(malformed)?;
-        let opened = arriving.session.open(bytes).map_err(reason)?;
-        let (peer, is_data) = (&arriving.peer, !opened.is_empty());
-        peer.received.add(self.cx.now, at.len() as u64, is_data);
-        peer.heard_from(from);
-        if !is_data {
-            return Ok(false);
-        }
         if !self.running {
             return Err(DropReason::InterfaceDown);
         }
-        let start = at.start + opened.start;
-        let inner = frame.bytes().get(start..at.start + opened.end);
-        let inner = inner.ok_or(malformed)?;
+        let start = at.start;
+        let inner = frame.bytes().get(at).ok_or(malformed)?;
         let ethertype = admit(inner, &self.network.allowed, peer)?;
         let len = total(inner).ok_or(malformed)?;
         if !frame.set_len(start + len) {
@@ -431,7 +585,7 @@ impl Emerging<'_> {
         }
         mark_decapsulated(frame, self.network.id);
         frame.flow = 0;
-        Ok(true)
+        Ok(())
     }
 
     /// Looks up a session of this interface by its receiver index.
@@ -450,7 +604,7 @@ impl Emerging<'_> {
 }
 
 /// Returns the sender of a datagram, and the range of its payload in the packet.
-fn datagram(packet: &[u8]) -> Option<(SocketAddr, core::ops::Range<usize>)> {
+fn datagram(packet: &[u8]) -> Option<(SocketAddr, Range<usize>)> {
     let upper = upper(packet)?;
     let (from, _) = addresses(packet)?;
     let datagram = packet.get(upper.offset..total(packet)?)?;
