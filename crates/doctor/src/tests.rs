@@ -567,13 +567,6 @@ const CASES: &[Case] = &[
         &["/interface/pptp-server/server/set enabled=no"],
     ),
     (
-        "mppe-security",
-        &[
-            "/interface/pppoe-client/add name=p interface=ether2 profile=default-encryption disabled=no",
-        ],
-        &["/interface/pppoe-client/add name=p interface=ether2 disabled=no"],
-    ),
-    (
         "double-encapsulation",
         &[
             "/ppp/secret/add name=s remote-address=10.9.0.2\n/interface/eoip/add name=e remote-address=10.9.0.2 \

@@ -33,8 +33,8 @@ pub use bundle::{BundleError, Module, bundle};
 pub use describe::{describe, menu, properties, searched};
 pub use tools::describe_tools;
 
-/// The script within the page, which loads the page again if a file did not arrive. As a file of its own it could be
-/// missing, too.
+/// The script within the page, which loads the page again if a file did not arrive. A separate file could be missing,
+/// too.
 const LOADER: &str = include_str!("../assets/load.js");
 
 /// The page, with [`LOADER`].
@@ -52,8 +52,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Returns the Content Security Policy (level 3): it allows the page to run the script within it, to load its own files,
-/// and to send requests to its own router only.
+/// Returns the Content Security Policy (level 3): it allows the page to run the script within it, to load its own
+/// files, and to send requests to its own router only.
 pub fn policy() -> &'static str {
     &POLICY
 }
@@ -146,7 +146,7 @@ pub const MODULES: &[Module] = modules! {
 /// URL path of the bundle.
 const BUNDLE_PATH: &str = "/app.js";
 
-/// The bundle, or the reason why there is none.
+/// The bundle, or the error of [`bundle`].
 static BUNDLE: LazyLock<Result<String, BundleError>> = LazyLock::new(|| bundle(MODULES, "app.js"));
 
 /// Returns the file at a path: `/` is the page, `/app.js` the bundle of [`MODULES`].

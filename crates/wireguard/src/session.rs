@@ -293,7 +293,7 @@ impl Receiving {
     }
 }
 
-/// Returns the number of a counter in the replay window, which starts at 1; `None` for counters that are never assigned.
+/// Returns the number of a counter in the replay window, which starts at 1; `None` for counters above the limit.
 fn number_of(counter: u64) -> Option<u64> {
     counter.checked_add(1).filter(|_| counter < COUNTER_LIMIT)
 }

@@ -67,8 +67,8 @@ impl<'a> PolicyLookup<'a> {
         }
     }
 
-    /// Returns the out of a received packet, as [`Self::out`] does, whose destination was translated to that of `arrived`
-    /// before routing, and which leaves with the addresses and ports of `leaves`.
+    /// Returns the out of a received packet, as [`Self::out`] does. Its destination was translated to that of `arrived`
+    /// before routing, and it leaves with the addresses and ports of `leaves`.
     pub(crate) fn out_of_flow(
         &mut self,
         packet: &[u8],

@@ -1,4 +1,4 @@
-//! Configurations of PPPoE clients with a mistake, and similar correct ones.
+//! Configurations of PPP sessions with a mistake, and similar correct ones.
 
 use super::{BRIDGE, Case, WAN};
 
@@ -7,6 +7,13 @@ const PPPOE: &str = "/interface/pppoe-client/add disabled=no name=pppoe-out1 int
 
 /// Per rule the wrong and the correct configuration, in parts.
 pub(super) const CASES: &[Case] = &[
+    (
+        "mppe-security",
+        &[
+            "/interface/pppoe-client/add name=p interface=ether2 profile=default-encryption disabled=no",
+        ],
+        &["/interface/pppoe-client/add name=p interface=ether2 disabled=no"],
+    ),
     (
         "pppoe-on-slave-interface",
         &[

@@ -127,8 +127,8 @@ impl ChunkLookups {
         self.sets = PacketSets::default();
     }
 
-    /// Determines the IPsec processing of the plain packets of a chunk, which rules match (`ipsec-policy`). `by_wire`: no
-    /// packet came out of a tunnel.
+    /// Determines the IPsec processing of the plain packets of a chunk, which rules match (`ipsec-policy`).
+    /// `by_wire`: no packet came out of a tunnel.
     #[inline(always)]
     pub(super) fn look_up_ipsec(&mut self, cx: &Context<'_>, by_wire: bool, frames: &[Frame]) {
         let is_clear = |frame: &Frame| frame.guarded == IpsecState::Clear;

@@ -281,8 +281,8 @@ impl FlowBatch {
         (self.len, self.nat, self.evaluated, self.policed) = (0, NatState::default(), 0, 0);
     }
 
-    /// Returns the end of the packets from `from` on that share ingress interface and next hop, and that no IPsec policy
-    /// protects or stops.
+    /// Returns the end of the packets from `from` on that share ingress interface and next hop, and that no IPsec
+    /// policy protects or stops.
     #[inline(always)]
     pub(super) fn stretch(&self, from: usize) -> usize {
         let clear = (self.policed >> (from % CHUNK)).trailing_zeros() as usize;

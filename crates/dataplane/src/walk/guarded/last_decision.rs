@@ -41,7 +41,7 @@ struct Decision {
     rules: CountingRules,
 }
 
-/// The properties that packets of one decision share. Rules that match any other property are evaluated for each packet.
+/// The properties that packets of one decision share. Rules that match another property are evaluated for each packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct SharedProperties {
     tuple: Tuple,

@@ -131,8 +131,8 @@ pub(in crate::walk) fn sent<W: Watcher>(
     guard.sent(routed)
 }
 
-/// Walks a packet that this router sends: decides about it and commits the decision to its frame. Records the decision in
-/// `last`.
+/// Walks a packet that this router sends: decides about it and commits the decision to its frame. Records the decision
+/// in `last`.
 pub(in crate::walk) fn own(
     cx: &Context<'_>,
     frame: &mut Frame,
