@@ -35,8 +35,12 @@ export function profileDisplay(latest) {
     const parts = workers.filter((worker) => worker.busy > 0);
     fill(flame, h("div", { class: "layer" }, part(1, `all workers: ${percent(load)}`, "whole")),
       h("div", { class: "layer" }, parts.map((worker) => part(worker.busy / busy, `worker ${worker.number}: ${percent(worker.busy)}`, "worker"))),
-      h("div", { class: "layer" }, parts.flatMap((worker) => [...worker.shares].sort(([, one], [, other]) => other - one)
-        .map(([name, share]) => part(share / busy, `${name}: ${percent(share)}`, "activity", colourOf(name))))));
+      h("div", { class: "layer" }, parts.flatMap((worker) => {
+        // Shares are rounded: their sum fills the width of the worker.
+        const sum = [...worker.shares.values()].reduce((total, share) => total + share, 0) || 1;
+        return [...worker.shares].sort(([, one], [, other]) => other - one)
+          .map(([name, share]) => part((worker.busy / busy) * (share / sum), `${name}: ${percent(share)}`, "activity", colourOf(name)));
+      })));
   }
 }
 

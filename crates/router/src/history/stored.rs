@@ -232,7 +232,7 @@ mod tests {
             let read = MinuteRecord::decode(&bytes[..length]);
             assert_eq!(read, Err(RecordError::Malformed), "{length}");
         }
-        let mut other = bytes.clone();
+        let mut other = bytes;
         other[0] = 2;
         assert_eq!(MinuteRecord::decode(&other), Err(RecordError::Version));
         let mut many = record(1);
