@@ -51,6 +51,7 @@ mod ntp;
 mod odd;
 mod offload;
 mod page;
+mod page_history;
 mod page_load;
 mod page_tasks;
 mod page_views;
