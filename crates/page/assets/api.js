@@ -9,20 +9,25 @@ export class Refused extends Error {
   }
 }
 
-async function ask(method, path, body) {
+/** Time after which a request of the page's start is repeated, in milliseconds: the page shows nothing before. */
+const START = 15_000;
+
+/** Sends a request; `limit` is the longest time until the answer in milliseconds. */
+async function ask(method, path, body, limit) {
   const request = { method, headers: { "X-Ferroute": "page" }, credentials: "same-origin" };
   if (body !== undefined) {
     request.headers["Content-Type"] = "application/json";
     request.body = JSON.stringify(body);
   }
-  let response;
+  if (limit) request.signal = AbortSignal.timeout(limit);
+  let response, text;
   try {
     response = await fetch(path, request);
+    text = await response.text();
   } catch {
     failed();
     throw new Refused(0, "the router does not answer");
   }
-  const text = await response.text();
   let answer = null;
   try { answer = text ? JSON.parse(text) : null; } catch { /* it is no JSON */ }
   if (response.ok) return answer;
@@ -33,12 +38,12 @@ async function ask(method, path, body) {
 const escaped = (path) => path.split("/").map((part) => encodeURIComponent(part)).join("/");
 
 export const session = {
-  get: () => ask("GET", "/session"),
+  get: () => ask("GET", "/session", undefined, START),
   begin: (user, password) => ask("POST", "/session", { user, password }),
   end: () => ask("DELETE", "/session"),
 };
 /** The index of the menus, the properties of one, and the names of all properties. */
-export const schema = () => ask("GET", "/schema.json");
+export const schema = () => ask("GET", "/schema.json", undefined, 4 * START);
 export const tools = () => ask("GET", "/tools.json");
 export const properties = (menu) => ask("GET", "/properties" + menu);
 export const searched = () => ask("GET", "/properties.json");

@@ -204,7 +204,7 @@ function backupPart() {
   const restore = attempts(error, async () => {
     const file = picker.files[0];
     if (!file) throw new Error("Choose a backup file first.");
-    if (!await asks(`Restore ${file.name}? It replaces the configuration, users included, and restarts the router.`, "Restore")) return;
+    if (!await asks(`Restore ${file.name}? It replaces the configuration, users included.`, "Restore")) return;
     await api.upload(file.name, file);
     await api.run("/system/backup/load", { name: file.name, password: password.value });
     done.textContent = "The backup is restored.";

@@ -249,6 +249,8 @@ def watch_a_load(hand):
 def back_up_and_restore(hand):
     js("""URL.createObjectURL = (blob) => { blob.arrayBuffer().then((bytes) => { window.saved = [...new Uint8Array(bytes)]; }); return 'blob:'; };
         window.saved = null""")
+    identity = lambda: stored("/system", "identity", "name")
+    name = identity()
     hand.search("backup restore", "Backup, export and import")
     hand.write("#backup-password", "Backupbackup1")
     hand.choose("#backup-save")
@@ -261,8 +263,10 @@ def back_up_and_restore(hand):
     press("#backup-file", path)
     hand.choose("#backup-restore")
     until("it asks", lambda: "It replaces the configuration" in text("dialog"))
-    hand.choose("#answer-no")
-    until("the question is gone", lambda: not text("dialog"))
+    by_another("/system/identity/set", {"name": "broken"})
+    hand.choose("#answer-yes")
+    until("the backup is restored", lambda: "restored" in text("#changes-backup [role=status]"))
+    until("the name is as it was", lambda: identity() == name)
 
 
 TASKS = [internet_is_up, limit_a_device, forward_a_port, why_not_fasttracked, why_unreachable, block_a_site, reserve_an_address, add_a_phone,
