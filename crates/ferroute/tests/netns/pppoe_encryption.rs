@@ -59,6 +59,8 @@ fn two_routers_encrypt_and_long_packets_pass_in_fragments() {
     server.exec("/interface/pppoe-server/server/set [find] mrru=1600");
     client.exec("/interface/pppoe-client/set pppoe-out1 mrru=1600");
     server.exec("/ppp/active/remove [find]");
+    // The host remembers the MTU that it has learned.
+    shell(&lab, "one", "ip route flush cache");
     until("a full packet passes", || reaches(" -s 1472 -M do"));
     assert_eq!(encoding(&server), "MPPE128 stateless");
     no_drops(&server);
