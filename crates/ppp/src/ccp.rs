@@ -55,7 +55,7 @@ impl Choice {
 pub(crate) struct CcpOptions {
     /// Key lengths that this end accepts.
     lengths: KeyLengths,
-    /// Encryption that this end requests; `None` after a Reject.
+    /// Encryption that this end requests; `None` after a Reject of the shortest key.
     request: Option<Choice>,
     /// Encryption in the Configure-Request at hand.
     proposal: Option<Choice>,
@@ -76,6 +76,14 @@ impl CcpOptions {
             proposal: None,
             transmit: None,
         }
+    }
+
+    /// Returns the encryption with the next shorter key, if this end accepts one.
+    fn weaker_than(&self, choice: Choice) -> Option<Choice> {
+        let mut all = KeyLength::ALL.into_iter();
+        let length =
+            all.find(|length| *length < choice.length && self.lengths.contains(*length))?;
+        Some(Choice { length, ..choice })
     }
 
     /// Returns the encryption of transmission and reception, if both ends agreed on one.
@@ -134,7 +142,8 @@ impl Options for CcpOptions {
 
     fn reject(&mut self, option: ConfigureOption<'_>, _settings: &Settings) {
         if option.kind == MPPE {
-            self.request = None;
+            // Linux rejects a key length that it does not permit instead of naming another.
+            self.request = self.request.and_then(|rejected| self.weaker_than(rejected));
         }
     }
 }

@@ -182,6 +182,15 @@ fn the_strongest_common_key_is_chosen_and_other_options_are_rejected() {
     let answer = peer.send(CCP, REQUEST, 3, &[]).remove(0);
     assert_eq!((answer.code, &answer.data[..]), (NAK, &STATELESS_128[..]));
 
+    // Linux rejects what it does not permit: a shorter key follows, and then a session in clear text.
+    let mut request = request;
+    for bits in [0x80, 0x20] {
+        request = peer.send(CCP, REJECT, request.id, &request.data).remove(0);
+        assert_eq!(request.data, [18, 6, 1, 0, 0, bits]);
+    }
+    let empty = peer.send(CCP, REJECT, request.id, &request.data).remove(0);
+    assert_eq!(empty.data, []);
+
     let short = KeyLengths::NONE.with(KeyLength::Bits40);
     let (mut peer, request) = with_keys(EncryptionPolicy::Required, short);
     assert_eq!(request.data, [18, 6, 1, 0, 0, 0x20]);
