@@ -7,7 +7,7 @@
 //! - [`dhcp`]: DHCP servers.
 //! - [`exchanges`]: IKE and WireGuard.
 //! - [`formats`]: the packet formats of `wire`.
-//! - [`machines`]: the protocol state machines of `service`, and PPP.
+//! - [`machines`]: the protocol state machines of `service`, L2TP and PPP.
 //! - [`router`]: the walk, PPPoE session data, NAT and its helpers, connection tracking, stream inspection, software
 //!   offloads, reassembly, and the configuration language.
 //! - [`requests`]: the binary API and REST.

@@ -6,6 +6,7 @@
 //! ```
 
 mod dns;
+mod l2tp;
 mod ntp;
 mod ppp;
 mod pppoe;
@@ -27,18 +28,20 @@ use super::script::{events, quiet, span};
 
 pub use self::ppp::ppp;
 pub use dns::dns;
+pub use l2tp::l2tp;
 pub use ntp::ntp;
 pub use pppoe::pppoe;
 pub use snmp::snmp;
 
 /// Fuzz targets with their names, which are the names of their corpora.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
     ("machine-dns", dns),
     ("machine-icmp", icmp),
     ("machine-igmp", igmp_host),
+    ("machine-l2tp", l2tp),
     ("machine-lacp", lacp),
     ("machine-mld", mld),
     ("machine-ntp", ntp),

@@ -329,6 +329,8 @@ fn scripts() -> Vec<Script> {
                 (2, vec![1]),
             ],
         ),
+        ("machine-l2tp", "server", l2tp_server()),
+        ("machine-l2tp", "client", l2tp_client()),
         ("machine-pppoe", "sessions", pppoe_sessions()),
         (
             "machine-ntp",
@@ -345,6 +347,76 @@ fn scripts() -> Vec<Script> {
         ("machine-ppp", "pap", subscriber()),
         ("machine-ppp", "chap", dialler()),
         ("machine-vrrp", "elect", elections()),
+    ]
+}
+
+/// AVPs of a request or reply for a tunnel.
+fn l2tp_tunnel(kind: u16) -> Vec<u8> {
+    use l2tp::{Builder, attribute};
+    Builder::new(kind)
+        .mandatory(attribute::PROTOCOL_VERSION, &[1, 0])
+        .mandatory(attribute::HOST_NAME, b"lac")
+        .mandatory(attribute::ASSIGNED_TUNNEL, &[0, 7])
+        .mandatory(attribute::RECEIVE_WINDOW, &[0, 4])
+        .finish()
+        .into()
+}
+
+/// AVPs of a message of a call.
+fn l2tp_call(kind: u16) -> Vec<u8> {
+    use l2tp::{Builder, attribute};
+    let call = Builder::new(kind).mandatory(attribute::ASSIGNED_SESSION, &[0, 9]);
+    let call = match kind {
+        l2tp::kind::CDN => call.mandatory(attribute::RESULT_CODE, &[0, 3, 0, 0]),
+        _ => call,
+    };
+    call.finish().into()
+}
+
+/// A server whose client opens two sessions, sends packets, and stops.
+fn l2tp_server() -> Vec<(u8, Vec<u8>)> {
+    use l2tp::{Builder, attribute, kind};
+    let simple = |kind| Builder::new(kind).finish().to_vec();
+    let hidden = [0xc0, 10, 0, 0, 0, 14, 0x7e, 0xfd, 0x2d, 0x9a];
+    let vector = Builder::new(kind::ICRQ).mandatory(attribute::RANDOM_VECTOR, &[1; 16]);
+    let stop = Builder::new(kind::STOP_CCN)
+        .mandatory(attribute::ASSIGNED_TUNNEL, &[0, 7])
+        .mandatory(attribute::RESULT_CODE, &[0, 1]);
+    vec![
+        (1, l2tp_tunnel(kind::SCCRQ)),
+        (2, simple(kind::SCCCN)),
+        (2, l2tp_call(kind::ICRQ)),
+        (3, simple(kind::ICCN)),
+        (4, vec![0xc0, 0x21, 1, 1, 0, 4]),
+        (0x2c, vec![0xc0, 0x21, 1, 2, 0, 4]),
+        (2, l2tp_call(kind::ICRQ)),
+        (3, l2tp_call(kind::CDN)),
+        (2, simple(kind::HELLO)),
+        (2, vec![]),
+        (4, vec![0, 0x21, 0xff]),
+        (4, vec![0, 0x21, 0xff]),
+        (2, [vector.finish().to_vec(), hidden.to_vec()].concat()),
+        (1, l2tp_tunnel(kind::SCCRQ)),
+        (6, vec![4]),
+        (7, vec![]),
+        (2, stop.finish().to_vec()),
+        (6, vec![1]),
+    ]
+}
+
+/// A client whose server opens its session and goes silent.
+fn l2tp_client() -> Vec<(u8, Vec<u8>)> {
+    use l2tp::kind;
+    vec![
+        (6, vec![1]),
+        (5, vec![]),
+        (2, l2tp_tunnel(kind::SCCRP)),
+        (3, l2tp_call(kind::ICRP)),
+        (4, vec![0xc0, 0x21, 1, 1, 0, 4]),
+        (4, vec![0, 0x21, 0xff]),
+        (4, vec![0, 0x21, 0xff]),
+        (0, vec![0xff]),
+        (5, vec![0xff]),
     ]
 }
 

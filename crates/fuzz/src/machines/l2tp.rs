@@ -1,0 +1,137 @@
+//! L2TP endpoint, with foreign peers that know numbers and secret of the tunnel, and others that do not.
+
+use std::collections::BTreeSet;
+
+use l2tp::{
+    Action, CallIds, Control, Endpoint, Event, Header, Message, Path, Secret, Secrets, Server,
+    SessionId, data_header,
+};
+use machine::{Duration, Instant, Machine as _, Rng};
+
+use crate::script::{events, quiet, span};
+
+const SECRET: &str = "secret";
+
+/// What the peer knows of the endpoint.
+#[derive(Default)]
+struct Peer {
+    /// Tunnel and session that the endpoint assigned last.
+    ids: (u16, u16),
+    /// Numbers of the next message to the endpoint.
+    ns: u16,
+    nr: u16,
+    /// Open sessions.
+    open: BTreeSet<SessionId>,
+}
+
+impl Peer {
+    /// Checks an action of the endpoint, and learns from it.
+    fn learn(&mut self, action: Action, secret: &Secret) {
+        match action {
+            Action::Send(_, datagram) => {
+                let Ok(Header::Control(control)) = Header::parse(&datagram) else {
+                    panic!("endpoints send control messages");
+                };
+                self.ns = control.nr;
+                self.nr = control.ns;
+                if control.body.is_empty() {
+                    return;
+                }
+                self.nr = control.ns.wrapping_add(1);
+                let message = Message::parse(control.body, Some(secret));
+                let message = message.expect("endpoints send whole messages");
+                self.ids.0 = message.assigned_tunnel.unwrap_or(self.ids.0);
+                self.ids.1 = message.assigned_session.unwrap_or(self.ids.1);
+            }
+            Action::Opened(opened) => {
+                assert!(self.open.insert(opened.session), "a session opens once");
+            }
+            Action::Packet(session, _) => assert!(self.open.contains(&session)),
+            Action::Closed(session, _) => {
+                assert!(self.open.remove(&session), "a session closes once");
+            }
+            Action::Moved(sessions, _) => {
+                assert!(sessions.iter().all(|session| self.open.contains(session)));
+            }
+            Action::Failed(..) | Action::Ignored(_) => {}
+        }
+    }
+}
+
+fn settings(bits: u8) -> Server {
+    let mut secrets = Secrets::default();
+    if bits & 4 != 0 {
+        secrets.add([0, 0, 0, 0].into(), 0, SECRET.into());
+    }
+    Server {
+        host_name: "lns".into(),
+        is_enabled: bits & 1 == 0,
+        max_sessions: (bits & 8 != 0).then_some(u32::from(bits >> 4)),
+        one_session_per_host: bits & 2 != 0,
+        secrets,
+    }
+}
+
+/// Runs an endpoint as server and as client.
+pub fn l2tp(script: &[u8]) {
+    let mut now = Instant::from_secs(100);
+    let mut endpoint = Endpoint::new(settings(0), Rng::seeded(1));
+    let (mut peer, secret) = (Peer::default(), Secret::from(SECRET));
+    for (what, data) in events(script) {
+        let path = Path {
+            local: ([192, 0, 2, 1], 1701).into(),
+            remote: (
+                [198, 51, 100, 1 + (what >> 6)],
+                1701 + u16::from(what >> 5 & 1),
+            )
+                .into(),
+        };
+        let ids = CallIds {
+            tunnel: peer.ids.0,
+            session: peer.ids.1,
+        };
+        let control = |tunnel: u16, session: u16, ns: u16| Control {
+            tunnel,
+            session,
+            ns,
+            nr: peer.nr,
+            body: data,
+        };
+        let datagram = match what & 7 {
+            1 => control(0, 0, 0).encode(),
+            2 => control(ids.tunnel, 0, peer.ns).encode(),
+            3 => control(ids.tunnel, ids.session, peer.ns).encode(),
+            4 => {
+                let ns = (what & 8 != 0).then_some(peer.ns);
+                [data_header(ids, ns), data.to_vec()].concat()
+            }
+            _ => data.to_vec(),
+        };
+        let event = match what & 7 {
+            5 => Event::Dial {
+                client: u64::from(what >> 3 & 1),
+                path,
+            },
+            6 => Event::Configure(settings(data.first().copied().unwrap_or(0))),
+            7 if what & 8 == 0 => match peer.open.pop_first() {
+                Some(session) => Event::Close(session),
+                None => Event::Hangup(0),
+            },
+            7 => Event::Received {
+                path,
+                datagram: &datagram[..datagram.len() / 2],
+            },
+            _ => Event::Received {
+                path,
+                datagram: &datagram,
+            },
+        };
+        let mut out = Vec::new();
+        endpoint.handle(event, now, &mut out);
+        out.drain(..).for_each(|action| peer.learn(action, &secret));
+        now += span(data) + Duration::from_millis(1);
+        endpoint.tick(now, &mut out);
+        out.drain(..).for_each(|action| peer.learn(action, &secret));
+        quiet(&endpoint, now);
+    }
+}

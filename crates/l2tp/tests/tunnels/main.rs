@@ -1,0 +1,7 @@
+//! Tunnels between two endpoints, through a network that loses, repeats and reorders datagrams.
+
+mod authentication;
+mod calls;
+mod hostile;
+mod loss;
+mod network;
