@@ -1,5 +1,5 @@
 //! The benchmark in memory, with the rows `routing-fast-path` (the walk), rows of the firewall
-//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of PPPoE sessions ([`SESSIONS`], [`ENCRYPTED`]), of bridges
+//! ([`GUARDED`]), of VLANs and tunnels ([`LAYERED`]), of PPP sessions ([`SESSIONS`], [`ENCRYPTED`]), of bridges
 //! ([`BRIDGED`]), of queues ([`QUEUED`]), of home routers ([`HOME`]), and `fib-update` (a change of
 //! the routes).
 //!
@@ -17,6 +17,7 @@ mod home;
 mod hops;
 mod invalid;
 mod keyed;
+mod l2tp;
 mod layered;
 mod measure;
 mod packets;

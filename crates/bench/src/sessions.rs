@@ -1,4 +1,4 @@
-//! Benchmark rows of PPPoE sessions: the walk of `routing-fast-path` from sessions or to sessions.
+//! Benchmark rows of PPPoE and L2TP sessions: the walk of `routing-fast-path` from sessions or to sessions.
 //!
 //! Sessions of subscribers share a class and an MTU, as those of a PPPoE server, and each has a host route to its peer.
 //! The rows `session-null` have neither users nor routes for received packets, and a class for each session.
@@ -14,6 +14,7 @@ use machine::Rng;
 use wire::Mac;
 
 use super::hops::{SESSION_MTU, gateway, in_session, session_header};
+use super::l2tp;
 use super::measure::Bench;
 use super::packets::{Templates, packet};
 use super::rig::{EGRESS, FAR_MAC, INGRESS, MAC, Rig, class_of};
@@ -26,6 +27,8 @@ pub const SESSIONS: &[&str] = &[
     "session-null-out",
     "pppoe-in",
     "pppoe-out",
+    "l2tp-in",
+    "l2tp-out",
 ];
 
 /// Numbers of sessions.
@@ -33,6 +36,8 @@ const COUNTS: [u32; 3] = [1, 4_000, 30_000];
 /// Bytes of a frame with check sequence and without session header, and bytes of that header.
 const FRAME: u16 = 64;
 const HEADER: u16 = 8;
+/// Bytes of the headers of an L2TP datagram.
+const DATAGRAM: u16 = 38;
 const ETHERNET: usize = 14;
 
 /// The properties of a row.
@@ -42,13 +47,25 @@ struct Kind {
     out: bool,
     /// Each session belongs to a subscriber.
     subscribers: bool,
+    /// Sessions are of L2TP, otherwise of PPPoE.
+    l2tp: bool,
 }
 
 impl Kind {
     fn of(row: &str) -> Self {
         Self {
             out: row.ends_with("-out"),
-            subscribers: row.starts_with("pppoe"),
+            subscribers: !row.starts_with("session"),
+            l2tp: row.starts_with("l2tp"),
+        }
+    }
+
+    /// Bytes of the headers in front of each received packet, behind the link header.
+    const fn header(self) -> u16 {
+        match (self.out, self.l2tp) {
+            (true, _) => 0,
+            (false, true) => DATAGRAM,
+            (false, false) => HEADER,
         }
     }
 
@@ -78,14 +95,12 @@ pub fn sessions(
                     Ok(rig)
                 })?;
                 bench.load(|rig, order| {
-                    rig.load_these(|rig, worker| {
-                        templates(rig, kind.out, count, seed, order + worker)
-                    });
+                    rig.load_these(|rig, worker| templates(rig, kind, count, seed, order + worker));
                 });
                 emit(Row {
                     row: name,
                     family: family.name(),
-                    frame: FRAME + if kind.out { 0 } else { HEADER },
+                    frame: FRAME + kind.header(),
                     flows: count,
                     routes: 1 + if kind.routes() { count } else { 0 },
                     ..bench.measure()?
@@ -107,6 +122,9 @@ fn session(number: u32) -> Session {
 
 /// Creates the sessions on the egress side, or on the ingress side, and the routes to their peers.
 fn begin(rig: &mut Rig, kind: Kind, count: u32, seed: u64) -> Result<(), Invalid> {
+    if kind.l2tp {
+        rig.route_outer(kind.out)?;
+    }
     let (on, mac, port) = match kind.out {
         true => (EGRESS, FAR_MAC, 1),
         false => (INGRESS, MAC, 0),
@@ -123,22 +141,29 @@ fn begin(rig: &mut Rig, kind: Kind, count: u32, seed: u64) -> Result<(), Invalid
             ipv6: true,
             mac: Mac(mac),
             mtu: SESSION_MTU,
-            out: OutId::port(port),
-            under: on,
+            out: out_of(kind, id, port),
+            under: if kind.l2tp { id } else { on },
             ..Interface::default()
         };
         rig.interfaces().set(id, &line);
         let class = if kind.subscribers { EGRESS } else { id };
         rig.interfaces().set_class(id, class_of(class), 0);
-        rig.interfaces().set_details(id, Arc::default());
         rig.make_room(id);
         let session = session(number);
-        if !rig.interfaces().set_session(id, on, session) {
-            return Err(Invalid::TableFull);
+        if kind.l2tp {
+            l2tp::open(rig, id, number);
+        } else {
+            rig.interfaces().set_details(id, Arc::default());
+            if !rig.interfaces().set_session(id, on, session) {
+                return Err(Invalid::TableFull);
+            }
         }
         if kind.routes() {
-            let mut hop = in_session(gateway(family, 0), family, session, id);
-            hop.out = OutId::port(port);
+            let mut hop = match kind.l2tp {
+                true => l2tp::hop(family, id),
+                false => in_session(gateway(family, 0), family, session, id),
+            };
+            hop.out = out_of(kind, id, port);
             let hop = rig.writer().add_next_hop(&hop);
             routes.push((address, hop.map_err(|_| Invalid::TableFull)?));
         }
@@ -158,15 +183,25 @@ fn begin(rig: &mut Rig, kind: Kind, count: u32, seed: u64) -> Result<(), Invalid
     written.map_err(|_| Invalid::TableFull)
 }
 
+/// Returns the out of a session: its tunnel, or the port below.
+const fn out_of(kind: Kind, id: InterfaceId, port: u16) -> OutId {
+    match kind.l2tp {
+        true => OutId::tunnel(id),
+        false => OutId::port(port),
+    }
+}
+
 /// Returns a frame for each session, to its address or from its peer. The second seed determines
 /// the order.
-fn templates(rig: &Rig, out: bool, count: u32, seed: u64, order: u64) -> Templates {
+fn templates(rig: &Rig, kind: Kind, count: u32, seed: u64, order: u64) -> Templates {
     let mut rng = Rng::seeded(order ^ 0x7e3a);
     let family = rig.family();
     let destinations = (0..count).zip(rig.destinations(count, seed));
     let frames = destinations.map(|(number, destination)| {
         let mut frame = packet(family, FRAME, destination, &mut rng);
-        if !out {
+        if !kind.out && kind.l2tp {
+            l2tp::encapsulate(&mut frame, family, number);
+        } else if !kind.out {
             let session = session(number);
             let header = session_header(family, session, frame.len() - ETHERNET);
             frame[6..12].copy_from_slice(&session.peer.0);

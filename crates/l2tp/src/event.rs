@@ -7,7 +7,7 @@ use crate::secret::Secrets;
 /// The two UDP ends of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path {
-    /// Address and port of this router.
+    /// Address and port of this router. The address of a client is unspecified until the server has answered.
     pub local: SocketAddr,
     /// Address and port of the other end.
     pub remote: SocketAddr,

@@ -380,6 +380,24 @@ drops! {
     WireguardSource = "wireguard-wrong-source",
     /// The WireGuard session has used up its counters and needs a new handshake.
     WireguardExhausted = "wireguard-counters-exhausted",
+    /// An L2TP message has another version than 2, is truncated, or its fields contradict each other (RFC 2661, 3.1).
+    L2tpMalformed = "l2tp-malformed",
+    /// An L2TP message has an unknown mandatory attribute or type (RFC 2661, 4.1).
+    L2tpAttribute = "l2tp-unknown-attribute",
+    /// No L2TP tunnel or session has the number of the message.
+    L2tpUnknown = "l2tp-unknown-session",
+    /// The L2TP tunnel belongs to another address.
+    L2tpPeer = "l2tp-wrong-address",
+    /// An L2TP message was received before, or is not the expected one (RFC 2661, 5.4 and 5.8).
+    L2tpSequence = "l2tp-sequence",
+    /// The state of the L2TP tunnel or session admits no such message (RFC 2661, 7).
+    L2tpState = "l2tp-state",
+    /// An L2TP request arrived, and the L2TP server is not enabled.
+    L2tpDisabled = "l2tp-server-disabled",
+    /// The other end of an L2TP tunnel does not know its secret (RFC 2661, 5.1.1).
+    L2tpAuthentication = "l2tp-authentication",
+    /// The L2TP server has its maximum number of sessions or tunnels.
+    L2tpFull = "l2tp-limit",
     /// A datagram to a VXLAN port has a network identifier that no interface has there (RFC 7348, 4).
     VxlanUnknown = "vxlan-unknown-network",
     /// No remote VXLAN endpoint is known: neither for the frame's destination nor for flooding.

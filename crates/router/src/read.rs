@@ -26,7 +26,7 @@ pub fn intent(store: &Store) -> Intent {
     let mut intent = Intent {
         interfaces: store
             .members("interface")
-            .filter_map(|item| Some((item.id.0, kind::read(item)?)))
+            .filter_map(|item| Some((item.id.0, kind::read_item(item)?)))
             .collect(),
         lists: store
             .items("/interface/list")
@@ -131,7 +131,7 @@ fn read_change(change: &Change, intent: &mut Intent, touched: &mut RecomputeSet)
         }
         "/routing/rule" => touched.rules = true,
         _ if change.menu.space == Some("interface") => {
-            intent.interfaces.set(id, after.and_then(kind::read));
+            intent.interfaces.set(id, after.and_then(kind::read_item));
             touched.interfaces.insert(id);
         }
         _ => {}

@@ -10,6 +10,7 @@
 
 pub mod between;
 pub(crate) mod incomplete;
+pub mod l2tp;
 pub mod mppe;
 pub mod multilink;
 mod next;
@@ -55,6 +56,8 @@ macro_rules! encapsulations {
             Multilink(crate::encap::multilink::Multilink),
             /// Encrypted packets of a PPPoE session.
             Mppe(crate::encap::mppe::Mppe),
+            /// Packets of an L2TP session in datagrams.
+            L2tp(crate::encap::l2tp::L2tp),
             #[cfg(test)]
             /// IPv4 packets behind a bare IPv4 header, for tests.
             Null(crate::encap::null::Null),

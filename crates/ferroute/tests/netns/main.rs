@@ -43,6 +43,8 @@ mod ipsec_translated;
 mod isp;
 mod jumbo;
 mod kernel_peer;
+mod l2tp;
+mod l2tp_peers;
 mod life;
 mod long_files;
 mod loop_protect;

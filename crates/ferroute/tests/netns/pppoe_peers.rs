@@ -16,7 +16,8 @@ use crate::pppoe::{SERVER, start};
 use crate::world::{Folder, have, lab, shell, until, works};
 
 /// Device nodes that pppd needs; the guest sees those of this machine, which may lack them.
-const DEVICES: &str = "mount -t tmpfs dev /dev; mkdir /dev/pts; mount -t devpts devpts /dev/pts
+pub(crate) const DEVICES: &str =
+    "mount -t tmpfs dev /dev; mkdir /dev/pts; mount -t devpts devpts /dev/pts
 mknod /dev/ppp c 108 0; mknod /dev/ptmx c 5 2; mknod /dev/null c 1 3; mknod /dev/tty c 5 0
 mknod /dev/urandom c 1 9; mknod /dev/random c 1 8";
 

@@ -189,6 +189,9 @@ impl Tunnel {
 
     /// Follows the other end to another port: a NAT between the ends chose it.
     pub(crate) fn follow(&mut self, path: &Path, cx: &mut Context<'_>) {
+        if self.path.local.ip().is_unspecified() {
+            self.path.local = path.local;
+        }
         if self.path.remote == path.remote {
             return;
         }

@@ -1,4 +1,4 @@
-//! Interface kinds: one file each, and one list, [`KINDS`].
+//! Interface kinds: one file each, and one list, `list.rs`.
 //!
 //! ```text
 //! item ──read──▶ wish (intent::Interface with its Kind) ──lay_out──▶ layout entry ──compile──▶ table line
@@ -11,6 +11,8 @@
 pub(crate) mod bond;
 pub(crate) mod bridge;
 mod idle;
+pub(crate) mod l2tp;
+mod list;
 mod loopback;
 mod macvlan;
 pub(crate) mod mppe;
@@ -44,64 +46,9 @@ use crate::intent::{Class, Interface, Name};
 use crate::link_modes::LinkWish;
 
 pub use idle::Idle;
+pub(crate) use list::{DIALS, MENUS, assumed, read_item};
 pub use point_to_point::PointToPoint;
 pub(crate) use port::is_virtual_radio;
-
-/// All kinds. Items of menus without a kind are ports, or interfaces without effect.
-const KINDS: &[Registration] = &[
-    bond::KIND,
-    bridge::KIND,
-    loopback::KIND,
-    macvlan::KIND,
-    #[cfg(test)]
-    null::KIND,
-    pppoe::KIND,
-    tunnel::KIND,
-    veth::KIND,
-    vlan::KIND,
-    vrrp::KIND,
-    vxlan::KIND,
-    wireguard::KIND,
-];
-
-/// The menus of ports.
-const PORTS: [&str; 2] = ["/interface/ethernet", "/interface/port"];
-
-/// Clients whose interfaces get their addresses from the other end: menu, and name of the protocol.
-pub(crate) const DIALS: [(&str, &str); 1] = [(pppoe::CLIENT_MENU, "PPPoE")];
-
-/// Returns the interface of such a client as if the other end had answered; `None` for other items.
-pub(crate) fn assumed(item: &Item) -> Option<Interface> {
-    let is_pppoe = item.menu.path == pppoe::CLIENT_MENU;
-    is_pppoe.then(|| pppoe::assumed(item))?
-}
-
-/// Menus of all effective interfaces: ports and all kinds.
-pub(crate) const MENUS: [&str; menu_count()] = menus();
-
-const fn menu_count() -> usize {
-    let (mut count, mut kind) = (PORTS.len(), 0);
-    while kind < KINDS.len() {
-        count += KINDS[kind].menus.len();
-        kind += 1;
-    }
-    count
-}
-
-const fn menus() -> [&'static str; menu_count()] {
-    let mut all = [PORTS[0]; menu_count()];
-    all[1] = PORTS[1];
-    let (mut at, mut kind) = (PORTS.len(), 0);
-    while kind < KINDS.len() {
-        let mut menu = 0;
-        while menu < KINDS[kind].menus.len() {
-            all[at] = KINDS[kind].menus[menu];
-            (at, menu) = (at + 1, menu + 1);
-        }
-        kind += 1;
-    }
-    all
-}
 
 /// Registration of a kind.
 pub(crate) struct Registration {
@@ -110,13 +57,6 @@ pub(crate) struct Registration {
     /// Reads an item. If the result depends on more than the item, the interface is idle until the kind's feature
     /// announces it.
     pub(crate) read: fn(&Item) -> Option<Interface>,
-}
-
-/// Reads an item of any interface menu. Returns `None` for an item without a name, or an incomplete item.
-pub(crate) fn read(item: &Item) -> Option<Interface> {
-    let mut kinds = KINDS.iter();
-    let kind = kinds.find(|kind| kind.menus.contains(&item.menu.path));
-    kind.map_or(port::read as fn(&Item) -> _, |kind| kind.read)(item)
 }
 
 /// Settings of an interface of one kind.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::KINDS;
+use super::list::KINDS;
 
 #[test]
 fn each_menu_of_a_kind_holds_interfaces_and_is_of_one_kind() {
@@ -38,11 +38,13 @@ fn sources() -> Vec<(String, String)> {
     files
 }
 
-/// The null kind and its encapsulation stand for any new kind: two files, and a line in each list.
+/// The null kind and its encapsulation stand for any new kind: two files, a line in each list, and the declaration of
+/// a module.
 #[test]
 fn a_new_kind_changes_the_two_lists_alone() {
     const OWN: [&str; 2] = ["dataplane/src/encap/null.rs", "router/src/kind/null.rs"];
-    const LISTS: [&str; 2] = ["dataplane/src/encap/mod.rs", "router/src/kind/mod.rs"];
+    const LISTS: [&str; 2] = ["dataplane/src/encap/mod.rs", "router/src/kind/list.rs"];
+    const DECLARES: &str = "router/src/kind/mod.rs";
     let names_it = |text: &str| {
         let words = ["null::", "Form::Null", "mod null"];
         words.iter().any(|word| text.contains(word))
@@ -50,7 +52,8 @@ fn a_new_kind_changes_the_two_lists_alone() {
     let files = sources();
     let named = files.iter().filter(|(_, text)| names_it(text));
     let named: Vec<_> = { named.map(|(path, _)| path.as_str()) }
-        .filter(|path| !OWN.contains(path) && !path.ends_with("src/kind/tests.rs"))
+        .filter(|path| !OWN.contains(path) && *path != DECLARES)
+        .filter(|path| !path.ends_with("src/kind/tests.rs"))
         .collect();
     assert_eq!(named, LISTS);
     for (path, text) in files.iter().filter(|(path, _)| LISTS.contains(&&**path)) {

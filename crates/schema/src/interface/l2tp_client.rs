@@ -1,17 +1,25 @@
 //! `/interface/l2tp-client`: L2TP clients (RFC 2661, RFC 3931).
 
-use menu::{Family, Item, Kind, Menu, Property};
+use menu::{Family, Flag, Item, Kind, Menu, MenuShape, Property};
 
+use super::RESET_COUNTERS;
 use super::dial::{
-    ALLOW, CONNECT_TO, NAME, PEER_DNS, ROUTES, UNIT, USER, keepalive, profile, units,
+    ALLOW, CONNECT_TO, NAME, ON_DEMAND, PEER_DNS, UNIT, USER, is_used, keepalive, profile, routes,
+    units_of_whole_packets,
 };
+use super::pppoe_client::MONITOR;
 use crate::declare::{no, secret, text, words};
-use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
 /// Cookie lengths of L2TPv3.
 pub(crate) const COOKIE: &[&str] = &["0", "4-bytes", "8-bytes"];
 /// Message digests of L2TPv3.
 pub(crate) const DIGEST: &[&str] = &["md5", "none", "sha1"];
+
+/// Returns true for versions that the router does not speak.
+fn is_version_3(value: &str) -> bool {
+    value != "l2tpv2"
+}
 
 /// The distance of the default route is meaningless without `add-default-route`.
 fn of_no_route(item: &Item, name: &str) -> bool {
@@ -21,38 +29,49 @@ fn of_no_route(item: &Item, name: &str) -> bool {
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         NAME,
-        &units(UNIT, "1450"),
+        &units_of_whole_packets(UNIT, "1450"),
         &[CONNECT_TO],
         USER,
         &[
             profile("profile", "default-encryption"),
             keepalive("60"),
-            no("use-ipsec", "Encrypt the tunnel with IPsec"),
-            secret("ipsec-secret", "IPsec secret"),
+            no("use-ipsec", "Encrypt the tunnel with IPsec").inert_for(is_used),
+            secret("ipsec-secret", "IPsec secret").inert(),
             no("allow-fast-path", "Allow FastPath"),
         ],
-        ROUTES,
+        &routes(ON_DEMAND),
         &[
             PEER_DNS,
             ALLOW,
             Property::new("src-address", Kind::Address(Family::V4), "Source address").optional(),
-            no("random-source-port", "Accept any source port"),
+            no("random-source-port", "Send from a random port"),
             words(
                 "l2tp-proto-version",
                 &["l2tpv2", "l2tpv3-ip", "l2tpv3-udp"],
                 "L2TP version and transport",
             )
-            .default("l2tpv2"),
-            words("l2tpv3-cookie-length", COOKIE, "Length of cookies").default("0"),
-            words("l2tpv3-digest-hash", DIGEST, "Authentication of messages").default("md5"),
-            text("l2tpv3-circuit-id", "Identity of the circuit"),
+            .default("l2tpv2")
+            .inert_for(is_version_3),
+            words("l2tpv3-cookie-length", COOKIE, "Length of cookies")
+                .default("0")
+                .inert(),
+            words("l2tpv3-digest-hash", DIGEST, "Authentication of messages")
+                .default("md5")
+                .inert(),
+            text("l2tpv3-circuit-id", "Identity of the circuit").inert(),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,
         COMMENT_WAITING,
     ],
     columns: &["name", "connect-to", "user", "profile"],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('R', "running", 0)],
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "l2tp-out",
     naming: "l2tp-out",
     moot: Some(of_no_route),
-    ..idle_interfaces("/interface/l2tp-client", "l2tp-out", "L2TP clients")
+    commands: &[MONITOR, RESET_COUNTERS],
+    ..Menu::new("/interface/l2tp-client", MenuShape::List, "L2TP clients")
 };

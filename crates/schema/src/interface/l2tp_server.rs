@@ -2,10 +2,12 @@
 
 pub(crate) mod server;
 
-use menu::Menu;
+use menu::{Flag, Menu, MenuShape};
 
+use super::RESET_COUNTERS;
 use super::dial::BINDING;
-use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use super::pppoe_client::MONITOR;
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[BINDING, LINK_TIMES, INTERFACE_COUNTERS, COMMENT_DISABLED],
@@ -17,9 +19,20 @@ pub(crate) static MENU: Menu = Menu {
         "uptime",
         "encoding",
     ],
-    ..idle_interfaces(
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('D', "dynamic", 0),
+        Flag::new('R', "running", 0),
+    ],
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "l2tp-in",
+    naming: "l2tp-in",
+    commands: &[MONITOR, RESET_COUNTERS],
+    ..Menu::new(
         "/interface/l2tp-server",
-        "l2tp-in",
+        MenuShape::List,
         "Interfaces of L2TP sessions",
     )
 };

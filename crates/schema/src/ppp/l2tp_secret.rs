@@ -1,9 +1,9 @@
 //! `/ppp/l2tp-secret`: L2TP tunnel secrets.
 
-use menu::{Family, Kind, Menu, Property};
+use menu::{Family, Kind, Menu, MenuShape, Property};
 
 use crate::declare::secret;
-use crate::fragment::{COMMENT, idle_list};
+use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -17,5 +17,9 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT,
     ]],
     columns: &["address"],
-    ..idle_list("/ppp/l2tp-secret", "Secrets of L2TP tunnels")
+    ..Menu::new(
+        "/ppp/l2tp-secret",
+        MenuShape::List,
+        "Secrets of L2TP tunnels",
+    )
 };

@@ -37,7 +37,7 @@ impl Bindings {
         }
         let session = before.as_ref().and_then(|before| before.session);
         if let Some(item) = item
-            && let Some(interface) = kind::read(item)
+            && let Some(interface) = kind::read_item(item)
         {
             let user = Name::from(item.text("user"));
             let is_same = before.is_some_and(|before| {

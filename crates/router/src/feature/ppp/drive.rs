@@ -27,6 +27,7 @@ impl Ppp {
                 (LinkEvent::Packet(_, packet), Some(serial)) => {
                     self.feed(serial, Event::Packet(&packet), now, out);
                 }
+                (LinkEvent::Changed(_), Some(serial)) => self.announce_changed(serial, out),
                 (LinkEvent::Close(_), Some(serial)) => {
                     self.close(serial, CloseReason::Administrator, now, out);
                 }

@@ -31,7 +31,7 @@ mod scripts;
 mod secret;
 mod session;
 
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use core::ops::ControlFlow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -241,6 +241,14 @@ impl Feature for Ppp {
         ReceiveOutcome::NotMine
     }
 
+    fn resolved(&mut self, name: &str, addresses: &[IpAddr], now: Instant, out: &mut Effects) {
+        for at in 0..self.carriers.len() {
+            self.of_carrier(at, now, out, |carrier, out| {
+                carrier.resolved(name, addresses, now, out);
+            });
+        }
+    }
+
     fn radius_answered(&mut self, number: u64, answer: Answer, now: Instant, out: &mut Effects) {
         self.answered(number, answer, now, out);
     }
@@ -373,7 +381,7 @@ impl Ppp {
         let service = self.carriers[at].service();
         if let Some(menu) = self.carriers[at].client_menu() {
             each_item(view, menu, changes, |id, item| {
-                match item.and_then(kind::read) {
+                match item.and_then(kind::read_item) {
                     Some(interface) => _ = self.clients.insert(id, interface),
                     None => _ = self.clients.remove(&id),
                 }

@@ -232,6 +232,15 @@ impl Ppp {
         }
     }
 
+    /// Announces the interface of a session again if the session is open.
+    pub(super) fn announce_changed(&self, serial: u64, out: &mut Effects) {
+        let session = self.sessions.get(&serial);
+        let login = session.and_then(|session| session.login.as_deref());
+        if login.is_some_and(|login| login.opened.is_some()) {
+            self.announce(serial, out);
+        }
+    }
+
     /// Announces the interface of an open session.
     fn announce(&self, serial: u64, out: &mut Effects) {
         let Some(session) = self.sessions.get(&serial) else {

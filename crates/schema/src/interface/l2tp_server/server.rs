@@ -1,16 +1,22 @@
 //! `/interface/l2tp-server/server`: the L2TP server.
 
-use menu::{Kind, Menu, Property};
+use menu::{Kind, Menu, MenuShape, Property};
 
 use crate::declare::{no, secret, text, words};
-use crate::fragment::idle_settings;
-use crate::interface::dial::{ENABLED, UNIT, authentication, keepalive, profile, units};
+use crate::interface::dial::{
+    ENABLED, UNIT, authentication, is_used, keepalive, profile, units_of_whole_packets,
+};
 use crate::interface::l2tp_client::{COOKIE, DIGEST};
+
+/// Returns true for words that allow version 3 or Ethernet alone.
+fn needs_version_3(value: &str) -> bool {
+    matches!(value, "ether" | "l2tpv3")
+}
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[ENABLED],
-        &units(UNIT, "1450"),
+        &units_of_whole_packets(UNIT, "1450"),
         &[
             authentication("pap,chap,mschap1,mschap2"),
             keepalive("30"),
@@ -32,8 +38,9 @@ pub(crate) static MENU: Menu = Menu {
                 &["no", "required", "yes"],
                 "Encrypt tunnels with IPsec",
             )
-            .default("no"),
-            secret("ipsec-secret", "IPsec secret"),
+            .default("no")
+            .inert_for(is_used),
+            secret("ipsec-secret", "IPsec secret").inert(),
             words(
                 "caller-id-type",
                 &["ip-address", "number"],
@@ -47,23 +54,34 @@ pub(crate) static MENU: Menu = Menu {
                 &["all", "ether", "ppp"],
                 "Allowed payloads",
             )
-            .default("all"),
+            .default("all")
+            .inert_for(needs_version_3),
             words(
                 "accept-proto-version",
                 &["all", "l2tpv2", "l2tpv3"],
                 "Accepted L2TP versions",
             )
-            .default("all"),
-            words("l2tpv3-cookie-length", COOKIE, "Length of cookies").default("0"),
-            words("l2tpv3-digest-hash", DIGEST, "Authentication of messages").default("md5"),
-            text("l2tpv3-circuit-id", "Identity of the circuit"),
+            .default("all")
+            .inert_for(needs_version_3),
+            words("l2tpv3-cookie-length", COOKIE, "Length of cookies")
+                .default("0")
+                .inert(),
+            words("l2tpv3-digest-hash", DIGEST, "Authentication of messages")
+                .default("md5")
+                .inert(),
+            text("l2tpv3-circuit-id", "Identity of the circuit").inert(),
             Property::new(
                 "l2tpv3-ether-interface-list",
                 Kind::Or(&["none"], &Kind::Reference("interface-list")),
                 "Interface list for session interfaces",
             )
-            .default("none"),
+            .default("none")
+            .inert(),
         ],
     ],
-    ..idle_settings("/interface/l2tp-server/server", "L2TP server")
+    ..Menu::new(
+        "/interface/l2tp-server/server",
+        MenuShape::Settings,
+        "L2TP server",
+    )
 };

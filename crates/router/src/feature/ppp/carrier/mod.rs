@@ -9,12 +9,15 @@
 
 #[cfg(test)]
 mod bare;
+mod budget;
+mod l2tp;
 mod pppoe;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use core::fmt::Debug;
+use core::net::IpAddr;
 
 use dataplane::service::Service;
 use frame::InterfaceId;
@@ -32,6 +35,7 @@ use crate::running::Running;
 const CARRIERS: &[Registration] = &[
     #[cfg(test)]
     bare::CARRIER,
+    l2tp::CARRIER,
     pppoe::CARRIER,
 ];
 
@@ -147,6 +151,16 @@ pub(in crate::feature::ppp) trait Carrier: Debug + Send {
     /// unknown link.
     fn close(&mut self, link: LinkId, now: Instant, out: &mut Effects);
 
+    /// Handles the resolved addresses of a name that the carrier requested (`Effect::Resolve`).
+    fn resolved(
+        &mut self,
+        _name: &str,
+        _addresses: &[IpAddr],
+        _now: Instant,
+        _out: &mut CarrierOutput<'_>,
+    ) {
+    }
+
     /// Dials a client that dials on demand, for a packet. Does nothing for other items, and while the client dials.
     fn dial(&mut self, _item: Id, _now: Instant, _out: &mut CarrierOutput<'_>) {}
 
@@ -193,6 +207,8 @@ pub(in crate::feature::ppp) enum LinkEvent {
     Up(LinkId, Box<LinkSetup>),
     /// A PPP packet arrived, from the protocol field on.
     Packet(LinkId, Vec<u8>),
+    /// The interface kind of an open session changed.
+    Changed(LinkId),
     /// The session is to end gracefully: PPP terminates, then control calls [`Carrier::close`].
     Close(LinkId),
     /// The link is gone: the other end closed it, or the interface below stopped. The carrier has forgotten the link.
@@ -203,9 +219,11 @@ impl LinkEvent {
     /// Returns the link of the event.
     pub(in crate::feature::ppp) const fn link(&self) -> LinkId {
         match self {
-            Self::Up(link, _) | Self::Packet(link, _) | Self::Close(link) | Self::Down(link, _) => {
-                *link
-            }
+            Self::Up(link, _)
+            | Self::Packet(link, _)
+            | Self::Changed(link)
+            | Self::Close(link)
+            | Self::Down(link, _) => *link,
         }
     }
 }

@@ -10,8 +10,9 @@ use ppp::{Keepalive, Role};
 use service::pppoe::client::{Action, Client, Config, Event, Reason, Session, Status};
 use wire::pppoe::{MRU, Packet};
 
+use super::super::budget::Budget;
 use super::super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup};
-use super::links::{Budget, Key, Link, LinkRole, Links};
+use super::links::{Key, Link, LinkRole, Links};
 use super::ports::{Port, Ports};
 use super::{Arrival, ItemsOn, client_drop, items_on};
 use crate::drive::timers::Timers;

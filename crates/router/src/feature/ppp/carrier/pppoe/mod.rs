@@ -215,7 +215,7 @@ impl Pppoe {
                 .stray(arrival, packet.session, &mut self.links, out);
             return ReceiveOutcome::Bad(DropReason::PppoeSession);
         };
-        if !link.admits(packet.payload, arrival.now) {
+        if !link.budget.admits(packet.payload, arrival.now) {
             return ReceiveOutcome::Bad(DropReason::PppRate);
         }
         if let Some(setup) = link.pending.take() {

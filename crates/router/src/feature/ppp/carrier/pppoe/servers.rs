@@ -11,9 +11,10 @@ use ppp::{Keepalive, Methods, Role};
 use service::pppoe::server::{Action, Event, Opened, Server, Service, SessionId};
 use wire::pppoe::{MRU, Packet};
 
+use super::super::budget::Budget;
 use super::super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup};
 use super::clients::{keepalive, unit};
-use super::links::{Budget, Key, Link, LinkRole, Links};
+use super::links::{Key, Link, LinkRole, Links};
 use super::ports::{Port, Ports};
 use super::vlans::VlanKey;
 use super::{Arrival, IDENTITY, PortsOfServers, SERVERS, server_drop};

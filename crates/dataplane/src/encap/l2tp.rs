@@ -1,0 +1,239 @@
+//! L2TP version 2 over IPv4: packets of a PPP session in UDP datagrams (RFC 2661, 3.1 and 8.1).
+//!
+//! ```text
+//! IPv4 | UDP | flags, tunnel, session [, Ns, Nr] | ff 03 | PPP protocol | packet
+//! ```
+//! Tunnel and session number of this end find the interface. Control messages and PPP control packets are a service
+//! that control receives. Outer datagrams have no UDP checksum, as RFC 2661, 8.1, permits for data.
+
+mod headers;
+mod message;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use frame::{Frame, InterfaceId, Pool, Segmentation};
+
+use self::headers::Headers;
+use self::message::{Data, UDP_BYTES, message};
+pub use self::settings::{CallIds, L2tp, Received, Sequence};
+use super::outer::total;
+use super::{Arrival, Batch, DEPTH, Encap, Form, Next, OuterPath, mark_decapsulated, put, settle};
+use crate::agenda::Item;
+use crate::counters::Traffic;
+use crate::drop::DropReason;
+use crate::flow::upper4;
+use crate::interface::{Ends, Interface};
+use crate::out::OutId;
+use crate::outlet::Outlet;
+use crate::packet::protocol::UDP;
+use crate::tap::{self, Direction};
+use crate::walk::{Context, Exit};
+
+impl Encap for L2tp {
+    fn ends(&self) -> [Option<Ends>; 2] {
+        [Some(key(self.local.into(), self.local_ids)), None]
+    }
+
+    fn encapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: &mut [Frame],
+        batch: &mut Batch<'_>,
+        outlet: &mut Outlet,
+    ) {
+        let headers = Headers::new(cx, self);
+        let mut id = outlet.memory.rules.random() as u16;
+        for (at, frame) in frames.iter_mut().enumerate() {
+            let next = if frame.offload.is_finished() {
+                id = id.wrapping_add(1);
+                match headers.encapsulate(frame, id) {
+                    Ok(()) => batch.nexts.by(cx, frame, headers.direct.as_ref(), outlet),
+                    Err(reason) => Next::Lost(reason),
+                }
+            } else {
+                unfinished(self, frame)
+            };
+            batch.nexts.set(at, next);
+        }
+    }
+
+    fn encapsulate_unencrypted(
+        &self,
+        cx: &Context<'_>,
+        frame: &mut Frame,
+        _: &mut Pool,
+    ) -> Result<OuterPath, Exit> {
+        let headers = Headers::new(cx, self);
+        headers.trace(frame).map_err(Exit::Drop)?;
+        frame.egress = InterfaceId::NONE;
+        Ok(OuterPath {
+            direct: headers.direct,
+            copies: 1,
+        })
+    }
+
+    /// Only whole IP packets of a session are of a tunnel. Control receives all else.
+    #[inline(always)]
+    fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
+        let header = packet.first_chunk::<20>()?;
+        if header[0] >> 4 != 4 || header[9] != UDP || !cx.interfaces.has_tunnels_of(Form::L2tp) {
+            return None;
+        }
+        let upper = upper4(packet)?;
+        if upper.fragment {
+            return Some(Arrival::Fragment);
+        }
+        let datagram = packet.get(upper.offset..)?;
+        let [_, _, a, b, ..] = *datagram.first_chunk::<UDP_BYTES>()?;
+        let port = u16::from_be_bytes([a, b]);
+        if !cx.interfaces.has_tunnel_port(Form::L2tp, port) {
+            return None;
+        }
+        let data = Data::parse(datagram.get(UDP_BYTES..)?)?;
+        let [.., a, b, c, d] = *header;
+        let local = SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), port);
+        Some(Arrival::Of(key(local.into(), data.ids)))
+    }
+
+    fn decapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: impl Iterator<Item = Frame>,
+        count: usize,
+        interface: &Interface,
+        outlet: &mut Outlet,
+    ) -> Traffic {
+        let item = Item::Arrived(self.id);
+        let mut all = Traffic::default();
+        let mut decapsulation = Decapsulation {
+            cx,
+            tunnel: self,
+            interface,
+            batch: outlet.agenda.batch(item, count),
+            inner: Traffic::default(),
+        };
+        for frame in frames {
+            all.packets += 1;
+            all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+            match frame.offload.segmentation {
+                Segmentation::Udp => decapsulation.divide(frame, outlet),
+                _ => decapsulation.receive(frame, outlet),
+            }
+        }
+        let Decapsulation { batch, inner, .. } = decapsulation;
+        if let Some(batch) = batch {
+            outlet.agenda.put_batch(item, batch);
+        }
+        let counters = outlet.counters.interface(self.id);
+        counters.rx.add(inner.packets, inner.bytes);
+        all
+    }
+}
+
+/// Returns the key of packets to an end of a session.
+#[inline(always)]
+fn key(local: SocketAddr, ids: CallIds) -> Ends {
+    Ends {
+        form: Form::L2tp,
+        port: local.port(),
+        number: u32::from(ids.tunnel) << 16 | u32::from(ids.session),
+        local: local.ip(),
+        remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    }
+}
+
+/// Sends a frame with a pending checksum or segmentation to software completion, because the other end could not
+/// complete it. The frame, or its segments, return to the tunnel afterwards.
+#[cold]
+fn unfinished(tunnel: &L2tp, frame: &mut Frame) -> Next {
+    if frame.offload.segmentation == Segmentation::Fragments {
+        // The packet was reassembled in this router, and is encapsulated whole.
+        frame.offload.segmentation = Segmentation::None;
+    }
+    Next::Finish(OutId::tunnel(tunnel.id), u32::MAX)
+}
+
+/// State of the decapsulation of one vector.
+struct Decapsulation<'a> {
+    cx: &'a Context<'a>,
+    tunnel: &'a L2tp,
+    interface: &'a Interface,
+    batch: Option<Vec<Frame>>,
+    inner: Traffic,
+}
+
+impl Decapsulation<'_> {
+    /// Splits datagrams that the device merged.
+    #[cold]
+    fn divide(&mut self, frame: Frame, outlet: &mut Outlet) {
+        let mut pieces = core::mem::take(&mut outlet.pieces);
+        match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
+            Ok(_) => outlet.pool.free(frame),
+            Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
+        }
+        for piece in pieces.drain(..) {
+            self.receive(piece, outlet);
+        }
+        outlet.pieces = pieces;
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, mut frame: Frame, outlet: &mut Outlet) {
+        match self.extract(&mut frame) {
+            Ok(()) => {
+                self.inner.packets += 1;
+                self.inner.bytes += frame.len() as u64;
+                let id = self.tunnel.id;
+                tap::show(self.cx, id, Direction::Received, &frame, 0, outlet);
+                put(&mut self.batch, Item::Arrived(id), frame, outlet);
+            }
+            Err(reason) => outlet.discard(frame, reason),
+        }
+    }
+
+    /// Cuts a datagram down to its packet, behind an Ethernet header to the interface.
+    ///
+    /// # Errors
+    /// The datagram came from another address, repeats an earlier one, or holds no whole packet.
+    #[inline(always)]
+    fn extract(&self, frame: &mut Frame) -> Result<(), DropReason> {
+        let malformed = DropReason::L2tpMalformed;
+        if frame.depth >= DEPTH {
+            return Err(DropReason::TunnelDepth);
+        }
+        if !self.interface.running {
+            return Err(DropReason::InterfaceDown);
+        }
+        let l3 = usize::from(frame.l3);
+        let packet = frame.bytes().get(l3..).ok_or(malformed)?;
+        let source = packet.get(12..16).ok_or(malformed)?;
+        if source != self.tunnel.remote.ip().octets() {
+            return Err(DropReason::L2tpPeer);
+        }
+        let message = message(packet).ok_or(malformed)?;
+        let data = packet.get(message.clone()).and_then(Data::parse);
+        let data = data.ok_or(malformed)?;
+        if let Some(ns) = data.ns
+            && !self.tunnel.received.admits(ns)
+        {
+            return Err(DropReason::L2tpSequence);
+        }
+        let start = message.start + data.at;
+        let inner = packet.get(start..message.start + data.end);
+        let total = total(inner.ok_or(malformed)?).ok_or(malformed)?;
+        if !frame.set_len(l3 + start + total) {
+            return Err(malformed);
+        }
+        settle(frame, l3 + start, data.ethertype.to_be_bytes()).ok_or(malformed)?;
+        if let Some(link) = frame.bytes_mut().first_chunk_mut::<12>() {
+            link[..6].copy_from_slice(&self.interface.mac.0);
+            link[6..].fill(0);
+        }
+        mark_decapsulated(frame, self.tunnel.id);
+        frame.flow = 0;
+        Ok(())
+    }
+}

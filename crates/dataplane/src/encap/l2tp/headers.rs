@@ -1,0 +1,141 @@
+//! The header template of a session: the bytes that all of its packets share.
+
+use frame::{Frame, Offload};
+use wire::checksum;
+
+use super::super::next::direct;
+use super::super::{ETHERNET, mark_encapsulated};
+use super::message::{PPP_ADDRESS, SEQUENCE, UDP_BYTES, VERSION};
+use super::settings::L2tp;
+use crate::demux::pppoe::{PPP_IPV4, PPP_IPV6};
+use crate::drop::DropReason;
+use crate::packet::protocol::UDP;
+use crate::table::Adjacency;
+use crate::walk::Context;
+
+/// Bytes of an IPv4 header.
+const IPV4: usize = 20;
+/// Bytes of all headers without and with sequence numbers.
+const PLAIN: usize = IPV4 + UDP_BYTES + 6 + 4;
+const NUMBERED: usize = PLAIN + 4;
+/// Offset of the sequence number.
+const NS: usize = IPV4 + UDP_BYTES + 6;
+/// TTL of outer packets.
+const TTL: u8 = 64;
+
+/// Header template of a session.
+pub(super) struct Headers<'a> {
+    session: &'a L2tp,
+    bytes: [u8; NUMBERED],
+    /// Unfolded sum of the words of the IPv4 header.
+    sum: u32,
+    /// The next hop, if no rule or policy applies to the outer packets.
+    pub(super) direct: Option<Adjacency>,
+}
+
+impl<'a> Headers<'a> {
+    /// Builds the template.
+    #[inline(always)]
+    pub(super) fn new(cx: &Context<'_>, session: &'a L2tp) -> Self {
+        let L2tp { local, remote, .. } = session;
+        let mut bytes = [0; NUMBERED];
+        (bytes[0], bytes[8], bytes[9]) = (0x45, TTL, UDP);
+        bytes[12..16].copy_from_slice(&local.ip().octets());
+        bytes[16..20].copy_from_slice(&remote.ip().octets());
+        let sum = u32::from(checksum::sum(&bytes[..IPV4]));
+        let is_numbered = session.sequence.is_some();
+        let flags = if is_numbered {
+            VERSION | SEQUENCE
+        } else {
+            VERSION
+        };
+        let words = [
+            local.port(),
+            remote.port(),
+            0,
+            0,
+            flags,
+            session.remote_ids.tunnel,
+            session.remote_ids.session,
+        ];
+        let places = bytes[IPV4..].chunks_exact_mut(2);
+        for (place, word) in places.zip(words) {
+            place.copy_from_slice(&word.to_be_bytes());
+        }
+        let end = if is_numbered { NUMBERED } else { PLAIN };
+        bytes[end - 4..end - 2].copy_from_slice(&PPP_ADDRESS);
+        Self {
+            session,
+            bytes,
+            sum,
+            direct: direct(cx, (*remote.ip()).into()).filter(|_| session.fast),
+        }
+    }
+
+    /// Encapsulates a frame: writes the headers in front of its packet, behind room for an Ethernet header.
+    ///
+    /// # Errors
+    /// The frame passed too many tunnels, has no headroom, or is too long for an outer packet.
+    #[inline(always)]
+    pub(super) fn encapsulate(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
+        mark_encapsulated(frame)?;
+        match &self.session.sequence {
+            None => self.write::<PLAIN>(frame, id),
+            Some(sequence) => {
+                self.write::<NUMBERED>(frame, id)?;
+                let at = ETHERNET + NS;
+                if let Some(field) = frame.bytes_mut().get_mut(at..at + 2) {
+                    field.copy_from_slice(&sequence.next().to_be_bytes());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Encapsulates a frame for a trace: takes no sequence number.
+    ///
+    /// # Errors
+    /// Errors of [`Self::encapsulate`].
+    pub(super) fn trace(&self, frame: &mut Frame) -> Result<(), DropReason> {
+        mark_encapsulated(frame)?;
+        match self.session.sequence {
+            None => self.write::<PLAIN>(frame, 0),
+            Some(_) => self.write::<NUMBERED>(frame, 0),
+        }
+    }
+
+    /// Writes headers of `N` bytes.
+    #[inline(always)]
+    fn write<const N: usize>(&self, frame: &mut Frame, id: u16) -> Result<(), DropReason> {
+        let l3 = usize::from(frame.l3);
+        let first = frame.bytes().get(l3).copied().unwrap_or_default();
+        let protocol = match first >> 4 {
+            4 => PPP_IPV4,
+            6 => PPP_IPV6,
+            _ => return Err(DropReason::TunnelMalformed),
+        };
+        let total = frame.len() - l3 + N;
+        let total = u16::try_from(total).map_err(|_| DropReason::TooBig)?;
+        frame.pull_front(l3);
+        if !frame.push_front(N + ETHERNET) {
+            return Err(DropReason::NoBuffer);
+        }
+        frame.l3 = ETHERNET as u16;
+        frame.offload = Offload::FINISHED;
+        let place = frame.bytes_mut().get_mut(ETHERNET..);
+        let place = place.and_then(<[u8]>::first_chunk_mut::<N>);
+        let (Some(place), Some(template)) = (place, self.bytes.first_chunk::<N>()) else {
+            return Err(DropReason::NoBuffer);
+        };
+        *place = *template;
+        place[2..4].copy_from_slice(&total.to_be_bytes());
+        place[4..6].copy_from_slice(&id.to_be_bytes());
+        let sum = self.sum + u32::from(total) + u32::from(id);
+        let folded = (sum >> 16) + (sum & 0xffff);
+        let sum = !((folded >> 16) + folded) as u16;
+        place[10..12].copy_from_slice(&sum.to_be_bytes());
+        place[24..26].copy_from_slice(&(total - IPV4 as u16).to_be_bytes());
+        place[N - 2..].copy_from_slice(&protocol.to_be_bytes());
+        Ok(())
+    }
+}

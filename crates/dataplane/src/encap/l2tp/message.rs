@@ -1,0 +1,89 @@
+//! Data messages in datagrams (RFC 2661, 3.1).
+
+use core::ops::Range;
+
+use super::settings::CallIds;
+use crate::demux::pppoe::ethertype_of;
+use crate::flow::upper4;
+
+/// Bytes of a UDP header.
+pub(super) const UDP_BYTES: usize = 8;
+/// Bits of the first word of a header (RFC 2661, 3.1).
+const CONTROL: u16 = 0x8000;
+const LENGTH: u16 = 0x4000;
+pub(super) const SEQUENCE: u16 = 0x0800;
+const OFFSET: u16 = 0x0200;
+pub(super) const VERSION: u16 = 2;
+const VERSION_MASK: u16 = 0x000f;
+/// Address and control field of PPP (RFC 1662, 3.1).
+pub(super) const PPP_ADDRESS: [u8; 2] = [0xff, 0x03];
+
+/// A data message with an IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Data {
+    /// Numbers of the receiver.
+    pub(super) ids: CallIds,
+    /// Sequence number, if the other end numbers its packets.
+    pub(super) ns: Option<u16>,
+    /// EtherType of the packet.
+    pub(super) ethertype: u16,
+    /// Offset of the packet in the message.
+    pub(super) at: usize,
+    /// End of the message: its length field, or the end of the datagram.
+    pub(super) end: usize,
+}
+
+impl Data {
+    /// Parses a message; `None` for control messages, PPP control packets, and malformed messages.
+    #[inline(always)]
+    pub(super) fn parse(message: &[u8]) -> Option<Self> {
+        let word = |at: usize| {
+            let bytes = message.get(at..)?.first_chunk()?;
+            Some(u16::from_be_bytes(*bytes))
+        };
+        let flags = word(0)?;
+        if flags & (CONTROL | VERSION_MASK) != VERSION {
+            return None;
+        }
+        let (mut at, mut end) = (2, message.len());
+        if flags & LENGTH != 0 {
+            end = usize::from(word(at)?);
+            at += 2;
+        }
+        let ids = CallIds {
+            tunnel: word(at)?,
+            session: word(at + 2)?,
+        };
+        at += 4;
+        let mut ns = None;
+        if flags & SEQUENCE != 0 {
+            ns = Some(word(at)?);
+            at += 4;
+        }
+        if flags & OFFSET != 0 {
+            at += 2 + usize::from(word(at)?);
+        }
+        if message.get(at..)?.starts_with(&PPP_ADDRESS) {
+            at += PPP_ADDRESS.len();
+        }
+        let ethertype = ethertype_of(word(at)?)?;
+        at += 2;
+        (at <= end && end <= message.len()).then_some(Self {
+            ids,
+            ns,
+            ethertype,
+            at,
+            end,
+        })
+    }
+}
+
+/// Returns the range of the L2TP message in an IPv4 packet.
+#[inline(always)]
+pub(super) fn message(packet: &[u8]) -> Option<Range<usize>> {
+    let upper = upper4(packet)?;
+    let [_, _, _, _, a, b, ..] = *packet.get(upper.offset..)?.first_chunk::<UDP_BYTES>()?;
+    let end = upper.offset + usize::from(u16::from_be_bytes([a, b]));
+    let start = upper.offset + UDP_BYTES;
+    (start <= end && end <= packet.len()).then_some(start..end)
+}

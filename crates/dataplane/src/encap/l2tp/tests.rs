@@ -1,0 +1,173 @@
+//! L2TP sessions of one router: their packets leave in datagrams, and datagrams become packets.
+
+use core::net::{Ipv4Addr, SocketAddrV4};
+
+use frame::InterfaceId;
+
+use super::{CallIds, L2tp, Received, Sequence};
+use crate::encap::tests::add;
+use crate::testing::{MAC, Rig, Udp4, ethernet, seal};
+use crate::trace::trace_packet;
+use crate::{DropReason, PuntReason};
+
+const SESSION: InterfaceId = InterfaceId(10);
+const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+/// Other end, behind the gateway.
+const FAR: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 9);
+/// Host behind the session.
+const INSIDE: u32 = 0x1400_0007;
+const PORT: u16 = 1701;
+const REMOTE_PORT: u16 = 40_000;
+
+fn rig(sequence: Option<Sequence>) -> Rig {
+    let mut rig = Rig::new();
+    let session = L2tp {
+        id: SESSION,
+        local: SocketAddrV4::new(HERE, PORT),
+        remote: SocketAddrV4::new(FAR, REMOTE_PORT),
+        local_ids: CallIds {
+            tunnel: 7,
+            session: 9,
+        },
+        remote_ids: CallIds {
+            tunnel: 0x1234,
+            session: 0x5678,
+        },
+        sequence,
+        received: Received::default(),
+        fast: true,
+    };
+    let hop = add(&mut rig, SESSION, session);
+    rig.route4(INSIDE & 0xff00_0000, 8, hop);
+    rig
+}
+
+fn inside() -> Udp4 {
+    Udp4 {
+        destination: INSIDE,
+        ..Udp4::default()
+    }
+}
+
+/// Returns a datagram of the other end with this L2TP header and a packet.
+fn datagram(source: Ipv4Addr, header: &[u8], packet: &[u8]) -> Vec<u8> {
+    let outer = Udp4 {
+        source: source.to_bits(),
+        destination: HERE.to_bits(),
+        ..Udp4::default()
+    };
+    let mut all = outer.packet()[..20].to_vec();
+    let length = (8 + header.len() + packet.len()) as u16;
+    for word in [REMOTE_PORT, PORT, length, 0] {
+        all.extend(word.to_be_bytes());
+    }
+    all.extend(header);
+    all.extend(packet);
+    let total = all.len() as u16;
+    all[2..4].copy_from_slice(&total.to_be_bytes());
+    seal(&mut all);
+    ethernet(MAC, 0x0800, &all)
+}
+
+const PLAIN: [u8; 10] = [0, 2, 0, 7, 0, 9, 0xff, 3, 0, 0x21];
+
+#[test]
+fn packets_leave_in_datagrams_with_the_numbers_of_the_other_end() {
+    let mut rig = rig(None);
+    let sent = rig.pass(inside().frame());
+    let [frame] = &sent[..] else {
+        panic!("{} frames, {:?}", sent.len(), rig.drops());
+    };
+    let packet = &frame[14..];
+    assert_eq!((packet[9], &packet[16..20]), (17, &FAR.octets()[..]));
+    let mut header = packet[..20].to_vec();
+    seal(&mut header);
+    assert_eq!(header, packet[..20], "the checksum is right");
+    let expected = [
+        0x06, 0xa5, 0x9c, 0x40, 0, 0, 0, 0, 0, 2, 0x12, 0x34, 0x56, 0x78, 0xff, 3, 0, 0x21,
+    ];
+    assert_eq!(packet[20..24], expected[..4]);
+    assert_eq!(
+        usize::from(u16::from_be_bytes([packet[24], packet[25]])),
+        packet.len() - 20
+    );
+    assert_eq!(packet[26..38], expected[6..]);
+    assert_eq!(packet[38 + 16..38 + 20], INSIDE.to_be_bytes());
+    assert_eq!(rig.traffic(SESSION).tx.packets, 1);
+}
+
+#[test]
+fn numbered_sessions_count_their_packets_and_traces_do_not() {
+    let mut rig = rig(Some(Sequence::default()));
+    for number in 0..3u8 {
+        trace_packet(rig.tables(), &inside().frame(), crate::testing::ETHER1);
+        let sent = rig.pass(inside().frame());
+        let l2tp = &sent[0][14 + 28..];
+        assert_eq!(l2tp[..10], [8, 2, 0x12, 0x34, 0x56, 0x78, 0, number, 0, 0]);
+        assert_eq!(l2tp[10..14], [0xff, 3, 0, 0x21]);
+    }
+}
+
+#[test]
+fn datagrams_of_all_header_forms_become_packets() {
+    let packet = Udp4::default().packet();
+    let length = (2 + 2 + 4 + 4 + packet.len()) as u16;
+    let [a, b] = length.to_be_bytes();
+    let forms: [&[u8]; 5] = [
+        &PLAIN,
+        &[0, 2, 0, 7, 0, 9, 0, 0x21],
+        &[0x40, 2, a, b, 0, 7, 0, 9, 0xff, 3, 0, 0x21],
+        &[2, 2, 0, 7, 0, 9, 0, 2, 0xee, 0xee, 0xff, 3, 0, 0x21],
+        &[8, 2, 0, 7, 0, 9, 0, 1, 0, 0, 0xff, 3, 0, 0x21],
+    ];
+    for form in forms {
+        let mut rig = rig(None);
+        let sent = rig.pass(datagram(FAR, form, &packet));
+        let [frame] = &sent[..] else {
+            panic!("{form:x?}: {:?}", rig.drops());
+        };
+        assert_eq!(frame.len(), 14 + packet.len(), "{form:x?}");
+        assert_eq!(rig.traffic(SESSION).rx.packets, 1);
+    }
+}
+
+#[test]
+fn foreign_addresses_late_and_malformed_packets_are_dropped_by_name() {
+    let packet = Udp4::default().packet();
+    let mut rig = rig(None);
+    let foreign = Ipv4Addr::new(11, 0, 0, 10);
+    assert!(rig.pass(datagram(foreign, &PLAIN, &packet)).is_empty());
+    assert_eq!(rig.drops(), [(DropReason::L2tpPeer, 1)]);
+    assert!(rig.pass(datagram(FAR, &PLAIN, &packet[..30])).is_empty());
+    assert!(rig.drops().contains(&(DropReason::L2tpMalformed, 1)));
+    let numbered = |ns: u8| [8, 2, 0, 7, 0, 9, 0, ns, 0, 0, 0xff, 3, 0, 0x21];
+    let mut passed = Vec::new();
+    for ns in [5, 6, 6, 4, 9] {
+        passed.push(rig.pass(datagram(FAR, &numbered(ns), &packet)).len());
+    }
+    assert_eq!(passed, [1, 1, 0, 0, 1]);
+    assert!(rig.drops().contains(&(DropReason::L2tpSequence, 2)));
+}
+
+#[test]
+fn control_messages_and_unknown_sessions_stay_packets_of_this_router() {
+    let messages: [&[u8]; 3] = [
+        &[0xc8, 2, 0, 12, 0, 7, 0, 0, 0, 1, 0, 1],
+        &[
+            0, 2, 0, 7, 0, 9, 0xff, 3, 0xc0, 0x21, 9, 1, 0, 8, 1, 2, 3, 4,
+        ],
+        &[0, 2, 0, 7, 0, 10, 0xff, 3, 0, 0x21],
+    ];
+    for message in messages {
+        let mut rig = rig(None);
+        rig.pass(datagram(FAR, message, &Udp4::default().packet()));
+        let punts = rig.punts();
+        let reasons: Vec<_> = punts.iter().map(|(reason, _)| *reason).collect();
+        assert_eq!(
+            reasons,
+            [PuntReason::Local],
+            "{message:x?} {:?}",
+            rig.drops()
+        );
+    }
+}

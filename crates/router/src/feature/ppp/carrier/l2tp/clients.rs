@@ -1,0 +1,312 @@
+//! Items of `/interface/l2tp-client`: when they dial, and to which address.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use l2tp::Path;
+use machine::{Duration, Instant, Rng};
+
+use super::super::LinkId;
+use super::settings::{Client, Remote};
+use crate::drive::timers::Timers;
+use crate::feature::{Effect, Effects};
+use crate::intent::ItemId;
+
+/// UDP port of L2TP.
+pub(super) const PORT: u16 = 1701;
+/// First of the random source ports, and their number.
+const RANDOM_PORTS: (u16, u16) = (49_152, 16_384);
+/// Delay before the first and the longest before a further attempt.
+const FIRST_DELAY: Duration = Duration::from_secs(2);
+const MAX_DELAY: Duration = Duration::from_secs(32);
+
+/// State of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing to do: no address yet, a missing feature, or on demand without packets.
+    Idle,
+    /// Waits for the next attempt.
+    Waiting,
+    /// The tunnel or its session is being opened.
+    Dialling,
+    /// The session is open.
+    Linked(LinkId),
+}
+
+/// A client item.
+#[derive(Debug)]
+struct ClientItem {
+    /// Its settings; `None` for a disabled or removed item whose session is ending.
+    settings: Option<Arc<Client>>,
+    state: State,
+    /// Resolved address of the server.
+    remote: Option<IpAddr>,
+    port: u16,
+    delay: Duration,
+    /// A packet was routed to its interface since the last session; for clients that dial on demand.
+    is_demanded: bool,
+}
+
+impl ClientItem {
+    fn waits_for_packets(&self) -> bool {
+        let settings = self.settings.as_ref();
+        settings.is_some_and(|settings| settings.on_demand) && !self.is_demanded
+    }
+}
+
+/// What the caller has to do for a client.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// End the client's tunnel, without a session.
+    Hangup(ItemId),
+    /// Let PPP end the session.
+    Close(LinkId),
+    /// Open a tunnel and a session.
+    Dial(ItemId, Path),
+}
+
+/// All client items.
+#[derive(Debug)]
+pub(super) struct Clients {
+    all: BTreeMap<ItemId, ClientItem>,
+    names: BTreeSet<(Arc<str>, ItemId)>,
+    timers: Timers<ItemId>,
+    rng: Rng,
+}
+
+impl Clients {
+    pub(super) fn new(rng: Rng) -> Self {
+        Self {
+            all: BTreeMap::new(),
+            names: BTreeSet::new(),
+            timers: Timers::default(),
+            rng,
+        }
+    }
+
+    /// Returns true if there is an enabled client.
+    pub(super) fn any(&self) -> bool {
+        !self.all.is_empty()
+    }
+
+    /// Returns the random source ports of all clients.
+    pub(super) fn ports(&self) -> impl Iterator<Item = u16> {
+        let ports = self.all.values().map(|client| client.port);
+        ports.filter(|port| *port != PORT)
+    }
+
+    /// Returns the settings of a client.
+    pub(super) fn settings(&self, id: ItemId) -> Option<&Arc<Client>> {
+        self.all.get(&id)?.settings.as_ref()
+    }
+
+    /// Applies changed settings of an item; `None` for a disabled or removed item.
+    pub(super) fn set(
+        &mut self,
+        id: ItemId,
+        settings: Option<Client>,
+        now: Instant,
+        out: &mut Effects,
+    ) -> Option<Step> {
+        let settings = settings.map(Arc::new);
+        let before = self.all.get(&id);
+        let before = before.and_then(|client| client.settings.clone());
+        if before == settings {
+            return None;
+        }
+        // The new name is requested before the old one is released, so that an unchanged one stays resolved.
+        if let Some(name) = name_of(settings.as_deref()) {
+            self.names.insert((Arc::clone(name), id));
+            out.push(resolve(name, true));
+        }
+        if let Some(name) = name_of(before.as_deref()) {
+            if name_of(settings.as_deref()) != Some(name) {
+                self.names.remove(&(Arc::clone(name), id));
+            }
+            out.push(resolve(name, false));
+        }
+        let port = match settings.as_deref() {
+            Some(settings) if settings.has_random_port => {
+                let (first, count) = RANDOM_PORTS;
+                first + self.rng.below(count.into()) as u16
+            }
+            _ => PORT,
+        };
+        let client = self.all.entry(id).or_insert(ClientItem {
+            settings: None,
+            state: State::Idle,
+            remote: None,
+            port: PORT,
+            delay: FIRST_DELAY,
+            is_demanded: false,
+        });
+        let is_same_name = name_of(settings.as_deref()).is_some()
+            && name_of(settings.as_deref()) == name_of(before.as_deref());
+        client.remote = match settings.as_deref().map(|settings| &settings.remote) {
+            Some(Remote::Address(address)) => Some(*address),
+            Some(Remote::Name(_)) => client.remote.filter(|_| is_same_name),
+            None => None,
+        };
+        (client.settings, client.port, client.delay) = (settings, port, FIRST_DELAY);
+        match client.state {
+            State::Linked(link) => Some(Step::Close(link)),
+            state => {
+                self.begin(id, now, out);
+                (state == State::Dialling).then_some(Step::Hangup(id))
+            }
+        }
+    }
+
+    /// Lets a client without a session dial at the next tick, or says why it does not.
+    fn begin(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        let Some(client) = self.all.get_mut(&id) else {
+            return;
+        };
+        client.state = State::Idle;
+        let Some(settings) = &client.settings else {
+            self.all.remove(&id);
+            return self.timers.set(id, None);
+        };
+        let label = &settings.dial.name;
+        let why = match client.remote {
+            _ if settings.missing.is_some() => settings.missing,
+            Some(IpAddr::V6(_)) => Some("L2TP over IPv6 is not implemented"),
+            None => Some("resolving the name of the server..."),
+            Some(IpAddr::V4(_)) if client.waits_for_packets() => Some("waiting for packets..."),
+            Some(IpAddr::V4(_)) => None,
+        };
+        let severity = match settings.missing {
+            Some(_) => "l2tp,ppp,error",
+            None => "l2tp,ppp,info",
+        };
+        out.log(
+            severity,
+            format!("{label}: {}", why.unwrap_or("initializing...")),
+        );
+        if why.is_none() {
+            client.state = State::Waiting;
+        }
+        self.timers.set(id, why.is_none().then_some(now));
+    }
+
+    /// Returns the next client that has to dial now.
+    pub(super) fn due(&mut self, now: Instant) -> Option<Step> {
+        while let Some(id) = self.timers.due(now) {
+            let Some(client) = self.all.get_mut(&id) else {
+                continue;
+            };
+            let settings = client.settings.as_ref();
+            let ready = settings.filter(|_| client.state == State::Waiting);
+            let Some((settings, remote)) = ready.zip(client.remote) else {
+                continue;
+            };
+            client.state = State::Dialling;
+            let local = settings.source.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+            let path = Path {
+                local: SocketAddr::new(local, client.port),
+                remote: SocketAddr::new(remote, PORT),
+            };
+            return Some(Step::Dial(id, path));
+        }
+        None
+    }
+
+    /// Returns when a client has to dial next.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.timers.deadline()
+    }
+
+    /// Notes the link of a client. Returns false if the client has changed meanwhile.
+    pub(super) fn linked(&mut self, id: ItemId, link: LinkId) -> bool {
+        match self.all.get_mut(&id) {
+            Some(client) if client.state == State::Dialling => {
+                client.state = State::Linked(link);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Notes that the session of a client is open: the next attempt comes soon after its end.
+    pub(super) fn opened(&mut self, id: ItemId) {
+        if let Some(client) = self.all.get_mut(&id) {
+            client.delay = FIRST_DELAY;
+        }
+    }
+
+    /// Notes the end of an attempt or of a session: the client dials again later.
+    pub(super) fn ended(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        let Some(client) = self.all.get_mut(&id) else {
+            return;
+        };
+        client.is_demanded = false;
+        if client.settings.is_none() || client.waits_for_packets() {
+            return self.begin(id, now, out);
+        }
+        client.state = State::Waiting;
+        let at = now + client.delay;
+        client.delay = MAX_DELAY.min(client.delay * 2);
+        self.timers.set(id, Some(at));
+    }
+
+    /// Dials a client that dials on demand, for a packet.
+    pub(super) fn demand(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+        let client = self.all.get_mut(&id);
+        if let Some(client) = client.filter(|client| client.waits_for_packets()) {
+            client.is_demanded = true;
+            if client.state == State::Idle {
+                self.begin(id, now, out);
+            }
+        }
+    }
+
+    /// Handles the addresses of a name: clients without a session follow them.
+    pub(super) fn resolved(
+        &mut self,
+        name: &str,
+        addresses: &[IpAddr],
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        let from = (Arc::from(name), 0);
+        let of_name = self.names.range(from..);
+        let of_name = of_name.take_while(|(own, _)| **own == *name);
+        for id in of_name.map(|(_, id)| *id).collect::<Vec<_>>() {
+            let Some(client) = self.all.get_mut(&id) else {
+                continue;
+            };
+            let in_use = client.remote.filter(|address| addresses.contains(address));
+            let v4 = addresses.iter().find(|address| address.is_ipv4());
+            client.remote = in_use
+                .or(v4.or(addresses.first()).copied())
+                .or(client.remote);
+            if client.state == State::Idle && client.remote.is_some() && in_use.is_none() {
+                self.begin(id, now, out);
+            }
+        }
+    }
+
+    /// Returns the state of a client without a session, as `monitor` shows it.
+    pub(super) fn status(&self, id: ItemId) -> Option<&'static str> {
+        let client = self.all.get(&id)?;
+        Some(match client.state {
+            State::Idle if client.waits_for_packets() => "waiting for packets...",
+            State::Idle | State::Waiting => "disconnected",
+            State::Dialling => "dialing",
+            State::Linked(_) => "verifying password...",
+        })
+    }
+}
+
+fn name_of(settings: Option<&Client>) -> Option<&Arc<str>> {
+    match &settings?.remote {
+        Remote::Name(name) => Some(name),
+        Remote::Address(_) => None,
+    }
+}
+
+fn resolve(name: &Arc<str>, wanted: bool) -> Effect {
+    let name = Arc::clone(name);
+    Effect::Resolve { name, wanted }
+}

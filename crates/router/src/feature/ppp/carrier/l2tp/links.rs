@@ -1,0 +1,123 @@
+//! Links: the sessions of all clients and of the server.
+
+use core::net::{SocketAddr, SocketAddrV4};
+use std::collections::BTreeMap;
+
+use dataplane::encap::l2tp::{CallIds, Received, Sequence};
+use l2tp::{Opened, Path, SessionId, data_header};
+
+use super::super::LinkId;
+use super::super::budget::Budget;
+use crate::feature::hear::Datagram;
+use crate::intent::ItemId;
+use crate::kind::l2tp as kind;
+
+/// A link.
+#[derive(Debug)]
+pub(super) struct Link {
+    /// Numbers of this end.
+    pub(super) session: SessionId,
+    /// Client item that dialled; `None` for a session of the server.
+    pub(super) client: Option<ItemId>,
+    pub(super) budget: Budget,
+    remote: l2tp::CallIds,
+    pub(super) path: Path,
+    sequence: Option<Sequence>,
+    received: Received,
+    is_fast: bool,
+}
+
+impl Link {
+    /// Returns the link of a new session.
+    pub(super) fn new(opened: &Opened, is_fast: bool) -> Self {
+        Self {
+            session: opened.session,
+            client: opened.client,
+            budget: Budget::default(),
+            remote: opened.remote,
+            path: opened.path,
+            sequence: opened.requires_sequence.then(Sequence::default),
+            received: Received::default(),
+            is_fast,
+        }
+    }
+
+    /// Returns the datagram of a PPP packet, which begins with its protocol field.
+    pub(super) fn datagram(&self, packet: &[u8]) -> Datagram {
+        let ns = self.sequence.as_ref().map(Sequence::next);
+        datagram(&self.path, [&data_header(self.remote, ns), packet].concat())
+    }
+
+    /// Returns the interface kind of the session; `None` over IPv6.
+    pub(super) fn kind(&self) -> Option<kind::L2tp> {
+        let ids = |ids: l2tp::CallIds| CallIds {
+            tunnel: ids.tunnel,
+            session: ids.session,
+        };
+        Some(kind::L2tp {
+            local: v4(self.path.local)?,
+            remote: v4(self.path.remote)?,
+            local_ids: ids(self.session),
+            remote_ids: ids(self.remote),
+            sequence: self.sequence.clone(),
+            received: self.received.clone(),
+            is_fast: self.is_fast,
+        })
+    }
+}
+
+const fn v4(address: SocketAddr) -> Option<SocketAddrV4> {
+    match address {
+        SocketAddr::V4(address) => Some(address),
+        SocketAddr::V6(_) => None,
+    }
+}
+
+/// Returns a datagram of a tunnel. An unspecified local address leaves the choice to the route.
+pub(super) fn datagram(path: &Path, data: Vec<u8>) -> Datagram {
+    let source = path.local.ip();
+    Datagram {
+        source: (!source.is_unspecified()).then_some(source),
+        from: path.local.port(),
+        to: path.remote,
+        interface: frame::InterfaceId::NONE,
+        data,
+    }
+}
+
+/// All links.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    last: u64,
+    all: BTreeMap<LinkId, Link>,
+    sessions: BTreeMap<SessionId, LinkId>,
+}
+
+impl Links {
+    /// Adds a link.
+    pub(super) fn add(&mut self, link: Link) -> LinkId {
+        self.last += 1;
+        let id = LinkId(self.last);
+        self.sessions.insert(link.session, id);
+        self.all.insert(id, link);
+        id
+    }
+
+    /// Removes a link.
+    pub(super) fn remove(&mut self, id: LinkId) -> Option<Link> {
+        let link = self.all.remove(&id)?;
+        self.sessions.remove(&link.session);
+        Some(link)
+    }
+
+    /// Returns a link.
+    pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
+        self.all.get(&id)
+    }
+
+    /// Returns the link of a session.
+    pub(super) fn find_mut(&mut self, session: SessionId) -> Option<(LinkId, &mut Link)> {
+        let id = *self.sessions.get(&session)?;
+        Some((id, self.all.get_mut(&id)?))
+    }
+}

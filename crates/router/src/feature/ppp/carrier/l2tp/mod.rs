@@ -1,0 +1,428 @@
+//! L2TP version 2 (RFC 2661): clients, and a server.
+//!
+//! The crate `l2tp` has the tunnels as one machine. Its messages are datagrams of this router. A link is a session of
+//! L2TP: tunnel and session number, and the UDP ends of the tunnel.
+
+mod clients;
+mod links;
+mod settings;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dataplane::DropReason;
+use dataplane::service::{Match, Rate, Service};
+use frame::InterfaceId;
+use l2tp::{Action, Endpoint, Event, Fault, Opened, Path, Reason};
+use machine::{Instant, Machine, Rng};
+use menu::{Changes, Id};
+
+use self::clients::{Clients, PORT, Step};
+use self::links::{Link, Links, datagram};
+use self::settings::{Client, SECRETS, Server};
+use super::{
+    Carrier, CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration,
+};
+use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
+use crate::feature::{Effect, Effects, View, concerns, each_item};
+use crate::intent::ItemId;
+use crate::kind::{AnyKind, l2tp as kind};
+use crate::running::Running;
+
+/// Menu of the server.
+const SERVER: &str = "/interface/l2tp-server/server";
+/// Menu with the name of this router.
+const IDENTITY: &str = "/system/identity";
+/// Name of the service, and of the protocol in logs.
+const SERVICE: &str = "l2tp";
+/// Rate of control messages and PPP control packets on a worker.
+const RATE: Rate = Rate {
+    per_second: 50_000,
+    burst: 4096,
+};
+/// Largest PPP packet that fits a UDP datagram, in bytes.
+const PAYLOAD: u16 = 65_000;
+
+pub(super) const CARRIER: Registration = Registration {
+    menus: &[
+        kind::CLIENT_MENU,
+        kind::SERVER_MENU,
+        SERVER,
+        SECRETS,
+        IDENTITY,
+    ],
+    create: |secrets| Box::new(L2tp::new(secrets)),
+};
+
+/// Clients and server of L2TP.
+#[derive(Debug)]
+struct L2tp {
+    machine: Endpoint,
+    links: Links,
+    clients: Clients,
+    server: Option<Server>,
+}
+
+impl L2tp {
+    fn new(secrets: &mut Rng) -> Self {
+        let settings = l2tp::Server {
+            host_name: "".into(),
+            is_enabled: false,
+            max_sessions: None,
+            one_session_per_host: false,
+            secrets: l2tp::Secrets::default(),
+        };
+        Self {
+            machine: Endpoint::new(settings, secrets.split()),
+            links: Links::default(),
+            clients: Clients::new(secrets.split()),
+            server: None,
+        }
+    }
+
+    /// Reads the settings of the server, and what both roles share.
+    fn configure(&mut self, view: &View<'_>, out: &mut CarrierOutput<'_>) {
+        let identity = view.store.settings(IDENTITY);
+        let identity = identity.map_or("MikroTik", |item| item.text("name"));
+        let server = view.store.settings(SERVER);
+        let server = server.map(|item| Server::read(item, identity));
+        if let Some(missing) = server.as_ref().and_then(|server| server.missing) {
+            let message = format!("server not started: {missing}");
+            out.effects.log("l2tp,error", message);
+        }
+        let settings = l2tp::Server {
+            host_name: identity.into(),
+            is_enabled: server.as_ref().is_some_and(|server| server.is_enabled),
+            max_sessions: server.as_ref().and_then(|server| server.max_sessions),
+            one_session_per_host: server
+                .as_ref()
+                .is_some_and(|server| server.one_session_per_host),
+            secrets: settings::secrets(view.store),
+        };
+        self.server = server;
+        self.feed(Event::Configure(settings), view.now, out);
+    }
+
+    /// Passes an event to the machine and carries out its actions. Returns the drop of an ignored datagram.
+    fn feed(
+        &mut self,
+        event: Event<'_>,
+        now: Instant,
+        out: &mut CarrierOutput<'_>,
+    ) -> Option<DropReason> {
+        let mut actions = Vec::new();
+        self.machine.handle(event, now, &mut actions);
+        self.carry_out(actions, now, out)
+    }
+
+    fn carry_out(
+        &mut self,
+        actions: Vec<Action>,
+        now: Instant,
+        out: &mut CarrierOutput<'_>,
+    ) -> Option<DropReason> {
+        let mut dropped = None;
+        for action in actions {
+            match action {
+                Action::Send(path, bytes) => send(&path, bytes, out.effects),
+                Action::Opened(opened) => self.opened(&opened, now, out),
+                Action::Packet(session, packet) => {
+                    let Some((id, link)) = self.links.find_mut(session) else {
+                        dropped = Some(DropReason::L2tpUnknown);
+                        continue;
+                    };
+                    match link.budget.admits(&packet, now) {
+                        true => out.events.push(LinkEvent::Packet(id, packet)),
+                        false => dropped = Some(DropReason::PppRate),
+                    }
+                }
+                Action::Moved(sessions, path) => {
+                    for session in sessions {
+                        if let Some((id, link)) = self.links.find_mut(session) {
+                            link.path = path;
+                            out.events.push(LinkEvent::Changed(id));
+                        }
+                    }
+                }
+                Action::Closed(session, reason) => {
+                    let link = self.links.find_mut(session).map(|(id, _)| id);
+                    let gone = link.and_then(|id| Some((id, self.links.remove(id)?)));
+                    if let Some((id, link)) = gone {
+                        self.closed(id, &link, &reason, now, out);
+                    }
+                }
+                Action::Failed(client, reason) => self.failed(client, &reason, now, out),
+                Action::Ignored(fault) => dropped = Some(drop_of(fault)),
+            }
+        }
+        dropped
+    }
+
+    /// Adds the link of a new session.
+    fn opened(&mut self, opened: &Opened, now: Instant, out: &mut CarrierOutput<'_>) {
+        let setup = match opened.client {
+            Some(client) => self.setup_of_client(client, opened),
+            None => self.setup_of_server(opened, out.effects),
+        };
+        let Some((setup, is_fast)) = setup else {
+            self.feed(Event::Close(opened.session), now, out);
+            return;
+        };
+        let link = self.links.add(Link::new(opened, is_fast));
+        if let Some(client) = opened.client
+            && !self.clients.linked(client, link)
+        {
+            self.links.remove(link);
+            self.feed(Event::Close(opened.session), now, out);
+            return;
+        }
+        out.events.push(LinkEvent::Up(link, Box::new(setup)));
+    }
+
+    fn setup_of_client(&self, client: ItemId, opened: &Opened) -> Option<(LinkSetup, bool)> {
+        let settings = self.clients.settings(client)?;
+        let end = LinkEnd::Client(Arc::clone(&settings.dial));
+        let setup = setup(opened, end, Arc::new(settings.of_ppp()));
+        Some((setup, settings.is_fast))
+    }
+
+    fn setup_of_server(&self, opened: &Opened, out: &mut Effects) -> Option<(LinkSetup, bool)> {
+        let server = self.server.as_ref()?;
+        let address = opened.path.address();
+        out.log(
+            "l2tp,info",
+            format!("first L2TP UDP packet received from {address}"),
+        );
+        let end = LinkEnd::Server {
+            profile: server.profile.clone(),
+            service: "".into(),
+        };
+        let mut setup = setup(opened, end, Arc::clone(&server.of_ppp));
+        if server.shows_number {
+            setup.caller_id = opened.calling_number.clone().unwrap_or_default();
+        }
+        Some((setup, server.is_fast))
+    }
+
+    /// Reports the end of a session that this end did not request.
+    fn closed(
+        &mut self,
+        id: LinkId,
+        link: &Link,
+        reason: &Reason,
+        now: Instant,
+        out: &mut CarrierOutput<'_>,
+    ) {
+        let down = match reason {
+            Reason::Disabled | Reason::Replaced => LinkDown::Removed,
+            Reason::Timeout => LinkDown::Interface,
+            _ => LinkDown::Peer,
+        };
+        let address = link.path.address();
+        out.effects
+            .log("l2tp,debug", format!("session with {address}: {reason}"));
+        out.events.push(LinkEvent::Down(id, down));
+        if let Some(client) = link.client {
+            self.clients.ended(client, now, out.effects);
+        }
+    }
+
+    fn failed(
+        &mut self,
+        client: ItemId,
+        reason: &Reason,
+        now: Instant,
+        out: &mut CarrierOutput<'_>,
+    ) {
+        if let Some(settings) = self.clients.settings(client) {
+            let message = format!("{}: terminating... - {reason}", settings.dial.name);
+            out.effects.log("l2tp,ppp,info", message);
+        }
+        self.clients.ended(client, now, out.effects);
+    }
+
+    fn step(&mut self, step: Step, now: Instant, out: &mut CarrierOutput<'_>) {
+        match step {
+            Step::Hangup(client) => {
+                self.feed(Event::Hangup(client), now, out);
+            }
+            Step::Close(link) => out.events.push(LinkEvent::Close(link)),
+            Step::Dial(client, path) => {
+                self.feed(Event::Dial { client, path }, now, out);
+            }
+        }
+    }
+}
+
+impl Carrier for L2tp {
+    fn service(&self) -> &'static str {
+        SERVICE
+    }
+
+    fn menus(&self) -> &'static [&'static str] {
+        CARRIER.menus
+    }
+
+    fn client_menu(&self) -> Option<&'static str> {
+        Some(kind::CLIENT_MENU)
+    }
+
+    fn binding_menu(&self) -> Option<&'static str> {
+        Some(kind::SERVER_MENU)
+    }
+
+    fn services(&self) -> Vec<Service> {
+        let serves = self.server.as_ref().is_some_and(|server| server.is_enabled);
+        if !serves && !self.clients.any() {
+            return Vec::new();
+        }
+        let ports: BTreeSet<u16> = self.clients.ports().chain([PORT]).collect();
+        let matches = ports
+            .into_iter()
+            .map(|port| Match::Udp { ipv6: false, port });
+        vec![Service::new(SERVICE, matches.collect::<Vec<_>>(), RATE)]
+    }
+
+    fn apply_changes(
+        &mut self,
+        view: &View<'_>,
+        changes: Option<&Changes>,
+        out: &mut CarrierOutput<'_>,
+    ) {
+        if concerns(&[SERVER, SECRETS, IDENTITY], changes) {
+            self.configure(view, out);
+        }
+        let mut changed = Vec::new();
+        each_item(view, kind::CLIENT_MENU, changes, |id, item| {
+            changed.push((id, item.and_then(Client::read)));
+        });
+        for (id, settings) in changed {
+            if let Some(step) = self.clients.set(id, settings, view.now, out.effects) {
+                self.step(step, view.now, out);
+            }
+        }
+    }
+
+    fn interfaces_changed(
+        &mut self,
+        _: &BTreeSet<InterfaceId>,
+        _: &Running<'_>,
+        _: &mut CarrierOutput<'_>,
+    ) {
+    }
+
+    fn receive(
+        &mut self,
+        heard: &ReceivedPacket<'_>,
+        running: &Running<'_>,
+        out: &mut CarrierOutput<'_>,
+    ) -> ReceiveOutcome {
+        if heard.service != SERVICE {
+            return ReceiveOutcome::NotMine;
+        }
+        let Some((remote, local, datagram)) = heard.datagram() else {
+            return ReceiveOutcome::Bad(DropReason::L2tpMalformed);
+        };
+        let path = Path { local, remote };
+        match self.feed(Event::Received { path, datagram }, running.now, out) {
+            Some(reason) => ReceiveOutcome::Bad(reason),
+            None => ReceiveOutcome::Taken,
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut CarrierOutput<'_>) {
+        while let Some(step) = self.clients.due(now) {
+            self.step(step, now, out);
+        }
+        let mut actions = Vec::new();
+        self.machine.tick(now, &mut actions);
+        self.carry_out(actions, now, out);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let machine = self.machine.deadline().map(|(at, _)| at);
+        machine.into_iter().chain(self.clients.deadline()).min()
+    }
+
+    fn send(&mut self, link: LinkId, packet: &[u8], out: &mut Effects) {
+        if let Some(link) = self.links.get(link) {
+            out.push(Effect::Datagram(Box::new(link.datagram(packet))));
+        }
+    }
+
+    fn kind(&self, link: LinkId) -> Option<AnyKind> {
+        Some(self.links.get(link)?.kind()?.into())
+    }
+
+    fn opened(&mut self, link: LinkId) {
+        let client = self.links.get(link).and_then(|link| link.client);
+        if let Some(client) = client {
+            self.clients.opened(client);
+        }
+    }
+
+    fn close(&mut self, link: LinkId, now: Instant, out: &mut Effects) {
+        let Some(gone) = self.links.remove(link) else {
+            return;
+        };
+        // A closed link has no further events.
+        let out = &mut CarrierOutput::new(out);
+        self.feed(Event::Close(gone.session), now, out);
+        if let Some(client) = gone.client {
+            self.clients.ended(client, now, out.effects);
+        }
+    }
+
+    fn resolved(
+        &mut self,
+        name: &str,
+        addresses: &[core::net::IpAddr],
+        now: Instant,
+        out: &mut CarrierOutput<'_>,
+    ) {
+        self.clients.resolved(name, addresses, now, out.effects);
+    }
+
+    fn dial(&mut self, item: Id, now: Instant, out: &mut CarrierOutput<'_>) {
+        self.clients.demand(item.0, now, out.effects);
+    }
+
+    fn client_status(&self, item: Id) -> Option<&'static str> {
+        self.clients.status(item.0)
+    }
+}
+
+/// Returns the setup of a link.
+fn setup(opened: &Opened, end: LinkEnd, settings: Arc<ppp::Settings>) -> LinkSetup {
+    LinkSetup {
+        end,
+        settings,
+        payload: PAYLOAD,
+        caller_id: opened.path.address().to_string().into(),
+        called_id: opened.path.local.ip().to_string().into(),
+        port: SERVICE.into(),
+        circuit_id: None,
+        remote_id: None,
+        number: u32::from(opened.session.tunnel) << 16 | u32::from(opened.session.session),
+    }
+}
+
+/// Sends a control message of a tunnel.
+fn send(path: &Path, bytes: Vec<u8>, out: &mut Effects) {
+    out.push(Effect::Datagram(Box::new(datagram(path, bytes))));
+}
+
+/// Returns the drop of a datagram that the machine ignores.
+const fn drop_of(fault: Fault) -> DropReason {
+    match fault {
+        Fault::Malformed | Fault::Version => DropReason::L2tpMalformed,
+        Fault::UnknownAvp => DropReason::L2tpAttribute,
+        Fault::Hidden | Fault::Authentication => DropReason::L2tpAuthentication,
+        Fault::Tunnel | Fault::Session => DropReason::L2tpUnknown,
+        Fault::Address => DropReason::L2tpPeer,
+        Fault::Duplicate | Fault::Sequence => DropReason::L2tpSequence,
+        Fault::State => DropReason::L2tpState,
+        Fault::Disabled => DropReason::L2tpDisabled,
+        Fault::Full => DropReason::L2tpFull,
+    }
+}

@@ -1,0 +1,166 @@
+//! Reads the items of the menus of L2TP.
+
+use core::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use machine::Duration;
+use menu::{Item, Store, Value};
+use ppp::{Keepalive, Methods, Role};
+
+use crate::feature::ppp::dial::{self, Dial};
+use crate::intent::Name;
+use crate::read;
+
+/// Menu of the secrets of tunnels.
+pub(super) const SECRETS: &str = "/ppp/l2tp-secret";
+
+/// The server of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Remote {
+    /// `connect-to` is an address.
+    Address(IpAddr),
+    /// `connect-to` is a DNS name.
+    Name(Arc<str>),
+}
+
+/// Settings of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Client {
+    pub(super) dial: Arc<Dial>,
+    pub(super) remote: Remote,
+    /// `src-address`.
+    pub(super) source: Option<IpAddr>,
+    pub(super) has_random_port: bool,
+    pub(super) on_demand: bool,
+    pub(super) is_fast: bool,
+    /// What the client needs and this router does not have.
+    pub(super) missing: Option<&'static str>,
+    max_mtu: u16,
+    max_mru: u16,
+    keepalive: Option<Keepalive>,
+}
+
+impl Client {
+    /// Reads an item; `None` for a disabled or incomplete item.
+    pub(super) fn read(item: &Item) -> Option<Self> {
+        if item.is("disabled") {
+            return None;
+        }
+        let missing = if item.is("use-ipsec") {
+            Some("use-ipsec=yes is not implemented for L2TP")
+        } else if item.text("l2tp-proto-version") != "l2tpv2" {
+            Some("L2TP version 3 is not implemented")
+        } else {
+            None
+        };
+        let remote = item.get("connect-to")?;
+        let remote = match remote.as_address() {
+            Some(address) => Remote::Address(address),
+            None => Remote::Name(remote.as_str()?.into()),
+        };
+        let source = item.get("src-address").and_then(Value::as_address);
+        Some(Self {
+            dial: Arc::new(Dial::read(item)?),
+            remote,
+            source: source.filter(|source| !source.is_unspecified()),
+            has_random_port: item.is("random-source-port"),
+            on_demand: item.is("dial-on-demand"),
+            is_fast: item.is("allow-fast-path"),
+            missing,
+            max_mtu: unit(item, "max-mtu"),
+            max_mru: unit(item, "max-mru"),
+            keepalive: keepalive(item),
+        })
+    }
+
+    /// Returns the PPP settings of a session.
+    pub(super) fn of_ppp(&self) -> ppp::Settings {
+        ppp::Settings {
+            max_mru: self.max_mru,
+            max_mtu: self.max_mtu,
+            methods: self.dial.methods,
+            keepalive: self.keepalive,
+            hdlc_options: true,
+            ..ppp::Settings::pppoe(Role::Client)
+        }
+    }
+}
+
+/// Settings of the server.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    /// Whether tunnels of version 2 are accepted.
+    pub(super) is_enabled: bool,
+    pub(super) profile: Name,
+    pub(super) max_sessions: Option<u32>,
+    pub(super) one_session_per_host: bool,
+    /// `caller-id-type=number`: the number of the caller, not its address.
+    pub(super) shows_number: bool,
+    pub(super) is_fast: bool,
+    /// PPP settings that its sessions share.
+    pub(super) of_ppp: Arc<ppp::Settings>,
+    /// What the server needs and this router does not have.
+    pub(super) missing: Option<&'static str>,
+}
+
+impl Server {
+    /// Reads the settings. `identity` is the name of this router.
+    pub(super) fn read(item: &Item, identity: &str) -> Self {
+        let missing = match item.text("use-ipsec") {
+            "" | "no" => None,
+            _ => Some("use-ipsec is not implemented for L2TP"),
+        };
+        let is_enabled = item.is("enabled")
+            && item.text("accept-proto-version") != "l2tpv3"
+            && item.text("accept-pseudowire-type") != "ether";
+        // RouterOS: 0 is no limit.
+        let max_sessions = item.number("max-sessions").filter(|max| *max > 0);
+        let methods: Methods = dial::methods(item, "authentication");
+        let of_ppp = ppp::Settings {
+            max_mru: unit(item, "max-mru"),
+            max_mtu: unit(item, "max-mtu"),
+            methods,
+            keepalive: keepalive(item),
+            local_name: identity.into(),
+            hdlc_options: true,
+            ..ppp::Settings::pppoe(Role::Server)
+        };
+        Self {
+            is_enabled: is_enabled && missing.is_none(),
+            profile: read::name(item, "default-profile").unwrap_or_else(|| "default".into()),
+            max_sessions: max_sessions.and_then(|max| u32::try_from(max).ok()),
+            one_session_per_host: item.is("one-session-per-host"),
+            shows_number: item.text("caller-id-type") == "number",
+            is_fast: item.is("allow-fast-path"),
+            of_ppp: Arc::new(of_ppp),
+            missing: missing.filter(|_| item.is("enabled")),
+        }
+    }
+}
+
+/// Reads `/ppp/l2tp-secret`.
+pub(super) fn secrets(store: &Store) -> l2tp::Secrets {
+    let mut all = l2tp::Secrets::default();
+    for item in store.items(SECRETS) {
+        let prefix = item.get("address").and_then(Value::as_prefix);
+        let any = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        let (address, length) = prefix.map_or(any, |net| (net.addr(), net.prefix_len()));
+        if !item.text("secret").is_empty() {
+            all.add(address, length, item.text("secret").into());
+        }
+    }
+    all
+}
+
+/// Reads a packet size in bytes.
+fn unit(item: &Item, property: &str) -> u16 {
+    let unit = item.number(property);
+    unit.and_then(|unit| u16::try_from(unit).ok())
+        .unwrap_or(1450)
+}
+
+/// Reads `keepalive-timeout`; `None` for `disabled`.
+fn keepalive(item: &Item) -> Option<Keepalive> {
+    let seconds = u64::try_from(item.number("keepalive-timeout")?).ok()?;
+    Some(Keepalive::tunnel(Duration::from_secs(seconds)))
+}
