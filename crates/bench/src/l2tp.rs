@@ -40,6 +40,7 @@ pub(super) fn open(rig: &Rig, id: InterfaceId, number: u32) {
         sequence: None,
         received: Received::default(),
         fast: true,
+        protected: false,
     });
     for ends in session.ends() {
         rig.interfaces().set_tunnel(ends, Some(id));

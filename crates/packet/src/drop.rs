@@ -396,6 +396,8 @@ drops! {
     L2tpDisabled = "l2tp-server-disabled",
     /// The other end of an L2TP tunnel does not know its secret (RFC 2661, 5.1.1).
     L2tpAuthentication = "l2tp-authentication",
+    /// The L2TP tunnel needs IPsec, and no policy protects the packet.
+    L2tpUnprotected = "l2tp-unprotected",
     /// The L2TP server has its maximum number of sessions or tunnels.
     L2tpFull = "l2tp-limit",
     /// A datagram to a VXLAN port has a network identifier that no interface has there (RFC 7348, 4).

@@ -330,6 +330,8 @@ pub enum Effect {
     Queues(queue::QueueRequest),
     /// Gives workers the IPsec policies.
     Policies(Arc<Policies>),
+    /// Ends the IKE SAs with a remote end that answers no protected packets: the next packet negotiates anew.
+    ResetIke(IpAddr),
     /// Writes a record that survives a restart, or removes it.
     Keep(records::Key, Option<Vec<u8>>),
     /// Counts packets that a feature dropped, with the reason.

@@ -18,7 +18,7 @@ use frame::{Frame, InterfaceId, Pool, Segmentation};
 
 use self::headers::Headers;
 use self::message::{Data, UDP_BYTES, message};
-pub use self::settings::{CallIds, L2tp, Received, Sequence};
+pub use self::settings::{CallIds, L2tp, Received, Sequence, is_protected};
 use super::outer::total;
 use super::{Arrival, Batch, DEPTH, Encap, Form, Next, OuterPath, mark_decapsulated, put, settle};
 use crate::agenda::Item;
@@ -44,6 +44,9 @@ impl Encap for L2tp {
         batch: &mut Batch<'_>,
         outlet: &mut Outlet,
     ) {
+        if !self.may_pass(&cx.snapshot.ipsec) {
+            return batch.nexts.fill(Next::Lost(DropReason::L2tpUnprotected));
+        }
         let headers = Headers::new(cx, self);
         let mut id = outlet.memory.rules.random() as u16;
         for (at, frame) in frames.iter_mut().enumerate() {
@@ -108,10 +111,12 @@ impl Encap for L2tp {
     ) -> Traffic {
         let item = Item::Arrived(self.id);
         let mut all = Traffic::default();
+        let may_pass = self.may_pass(&cx.snapshot.ipsec);
         let mut decapsulation = Decapsulation {
             cx,
             tunnel: self,
             interface,
+            may_pass,
             batch: outlet.agenda.batch(item, count),
             inner: Traffic::default(),
         };
@@ -161,6 +166,8 @@ struct Decapsulation<'a> {
     cx: &'a Context<'a>,
     tunnel: &'a L2tp,
     interface: &'a Interface,
+    /// The session needs no protection by IPsec, or has it.
+    may_pass: bool,
     batch: Option<Vec<Frame>>,
     inner: Traffic,
 }
@@ -203,6 +210,9 @@ impl Decapsulation<'_> {
         let malformed = DropReason::L2tpMalformed;
         if frame.depth >= DEPTH {
             return Err(DropReason::TunnelDepth);
+        }
+        if !self.may_pass {
+            return Err(DropReason::L2tpUnprotected);
         }
         if !self.interface.running {
             return Err(DropReason::InterfaceDown);

@@ -78,4 +78,5 @@ pub const RULES: &[Rule] = &[
     tunnels::PPPOE_NOT_MASQUERADED,
     tunnels::PPPOE_MSS,
     tunnels::DHCP_CLIENT_BELOW_PPPOE,
+    tunnels::L2TP_SERVER_BLOCKED,
 ];

@@ -6,10 +6,12 @@ use std::net::IpAddr;
 use menu::{Item, Store, Value, quote};
 
 use crate::config::{Config, FILTER, MANGLE, NAT, has, has_any, name, shown, title};
+use crate::packet::{Packet, Verdict, chain_verdict};
 use crate::{Rule, Severity};
 
 const CLIENT: &str = "/interface/pppoe-client";
 const SERVER: &str = "/interface/pppoe-server/server";
+const L2TP_SERVER: &str = "/interface/l2tp-server/server";
 /// Bytes of the PPPoE header and the PPP protocol in front of each packet (RFC 2516).
 const HEADERS: i64 = 8;
 /// MTU of Ethernet in bytes.
@@ -283,6 +285,60 @@ pub(super) const DHCP_CLIENT_BELOW_PPPOE: Rule = Rule {
                 let fix = format!("/ip/dhcp-client/set {} disabled=yes", dhcp.id);
                 found.fixed(&[dhcp, client], said, vec![fix]);
             }
+        }
+    },
+};
+
+pub(super) const L2TP_SERVER_BLOCKED: Rule = Rule {
+    name: "l2tp-server-blocked",
+    severity: Severity::Warning,
+    cause: "chain input drops the requests that the L2TP server waits for: no client from outside gets an answer",
+    mend: "accept UDP port 1701 in input; with use-ipsec accept UDP ports 500 and 4500 and ESP, and port 1701 with \
+           ipsec-policy=in,ipsec",
+    find: |config, found| {
+        let server = config.settings(L2TP_SERVER);
+        let Some(server) = server.filter(|server| server.is("enabled")) else {
+            return;
+        };
+        let is_protected = matches!(shown(server, "use-ipsec").as_str(), "required" | "yes");
+        let needed: &[(&str, u16)] = match is_protected {
+            true => &[("udp", 500), ("udp", 4500), ("ipsec-esp", 0), ("udp", 1701)],
+            false => &[("udp", 1701)],
+        };
+        let is_dropped = |protocol, port| {
+            config.wan().into_iter().any(|ingress| {
+                let packet = Packet {
+                    ingress,
+                    protocol,
+                    port,
+                };
+                chain_verdict(config, FILTER, "input", packet) == Some(Verdict::Dropped)
+            })
+        };
+        let Some(first) = config.chain(FILTER, "input").first() else {
+            return;
+        };
+        let dropped = needed
+            .iter()
+            .filter(|(protocol, port)| is_dropped(protocol, *port));
+        let rule = |(protocol, port): &(&str, u16)| {
+            let port_matcher = match port {
+                0 => String::new(),
+                port => format!(" dst-port={port}"),
+            };
+            let policy = match port {
+                1701 if is_protected => " ipsec-policy=in,ipsec",
+                _ => "",
+            };
+            format!(
+                "{FILTER}/add chain=input action=accept protocol={protocol}{port_matcher}{policy} place-before={}",
+                first.id
+            )
+        };
+        let fix: Vec<_> = dropped.map(rule).collect();
+        if !fix.is_empty() {
+            let said = "the rules of input drop requests for the L2TP server".to_owned();
+            found.fixed(&[server], said, fix);
         }
     },
 };

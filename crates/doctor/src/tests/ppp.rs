@@ -1,6 +1,6 @@
 //! Configurations of PPP sessions with a mistake, and similar correct ones.
 
-use super::{BRIDGE, Case, WAN};
+use super::{BRIDGE, CLOSED, Case, WAN};
 
 const PPPOE: &str = "/interface/pppoe-client/add disabled=no name=pppoe-out1 interface=ether1 \
                      user=anna add-default-route=yes\n";
@@ -75,6 +75,20 @@ pub(super) const CASES: &[Case] = &[
         &[
             "/ip/dhcp-client/add interface=ether1 add-default-route=no\n",
             PPPOE,
+        ],
+    ),
+    (
+        "l2tp-server-blocked",
+        &[
+            WAN,
+            CLOSED,
+            "/interface/l2tp-server/server/set enabled=yes use-ipsec=required\n",
+        ],
+        &[
+            WAN,
+            "/ip/firewall/filter/add chain=input action=accept protocol=udp dst-port=1701\n",
+            CLOSED,
+            "/interface/l2tp-server/server/set enabled=yes\n",
         ],
     ),
 ];

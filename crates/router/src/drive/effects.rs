@@ -222,6 +222,13 @@ impl Control {
         self.due.snapshot = true;
     }
 
+    /// Ends the IKE SAs with a remote end.
+    fn reset_ike(&mut self, remote: IpAddr) {
+        let mut out = Effects::default();
+        self.features.ipsec.reset(remote, self.now, &mut out);
+        self.carry_out(out);
+    }
+
     /// Adds, changes or removes the DHCPv6 server of a PPP session.
     fn set_session_server(&mut self, session: u64, server: Option<Box<SessionServer>>) {
         let mut out = Effects::default();
@@ -312,6 +319,7 @@ impl Control {
                 Effect::Keep(key, record) => self.records.keep(key, record),
                 Effect::Gateway(wanted) => self.check_gateway(wanted),
                 Effect::Policies(policies) => self.take_policies(policies),
+                Effect::ResetIke(remote) => self.reset_ike(remote),
                 Effect::Lost(reason, count) => self.workers.count_many(reason, count),
                 Effect::QueryRadius(query) => self.query_radius(*query),
                 Effect::RadiusAccounting(of, is_on) => self.account_by_radius(of, is_on),

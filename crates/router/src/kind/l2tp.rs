@@ -44,6 +44,8 @@ pub(crate) struct L2tp {
     pub(crate) received: Received,
     /// Whether packets may take the fast path (`allow-fast-path`).
     pub(crate) is_fast: bool,
+    /// Whether packets pass only while an IPsec policy protects them (`use-ipsec`).
+    pub(crate) is_protected: bool,
 }
 
 impl Kind for L2tp {
@@ -60,6 +62,7 @@ impl Kind for L2tp {
             sequence: self.sequence.clone(),
             received: self.received.clone(),
             fast: self.is_fast,
+            protected: self.is_protected,
         };
         entry.tunnel = (!entry.disabled).then(|| session.into());
     }

@@ -48,11 +48,6 @@ fn is_enabled(value: &str) -> bool {
     value != "disabled"
 }
 
-/// Returns true for values other than `no`.
-pub(crate) fn is_used(value: &str) -> bool {
-    value != "no"
-}
-
 /// An MTU.
 pub(crate) const UNIT: Kind = Kind::Number {
     min: 512,

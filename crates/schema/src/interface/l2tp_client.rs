@@ -4,7 +4,7 @@ use menu::{Family, Flag, Item, Kind, Menu, MenuShape, Property};
 
 use super::RESET_COUNTERS;
 use super::dial::{
-    ALLOW, CONNECT_TO, NAME, ON_DEMAND, PEER_DNS, UNIT, USER, is_used, keepalive, profile, routes,
+    ALLOW, CONNECT_TO, NAME, ON_DEMAND, PEER_DNS, UNIT, USER, keepalive, profile, routes,
     units_of_whole_packets,
 };
 use super::pppoe_client::MONITOR;
@@ -35,8 +35,8 @@ pub(crate) static MENU: Menu = Menu {
         &[
             profile("profile", "default-encryption"),
             keepalive("60"),
-            no("use-ipsec", "Encrypt the tunnel with IPsec").inert_for(is_used),
-            secret("ipsec-secret", "IPsec secret").inert(),
+            no("use-ipsec", "Encrypt the tunnel with IPsec"),
+            secret("ipsec-secret", "IPsec secret"),
             no("allow-fast-path", "Allow FastPath"),
         ],
         &routes(ON_DEMAND),

@@ -6,6 +6,10 @@ use std::sync::Arc;
 
 use frame::InterfaceId;
 
+use crate::ipsec::{Action, Ipsec, Policies};
+use crate::packet::Tuple;
+use crate::packet::protocol::UDP;
+
 /// Tunnel and session number of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallIds {
@@ -34,6 +38,29 @@ pub struct L2tp {
     pub received: Received,
     /// Whether outer packets may take the fast path (RouterOS: `allow-fast-path`).
     pub fast: bool,
+    /// Whether packets pass only while an IPsec policy protects them (`use-ipsec`).
+    pub protected: bool,
+}
+
+impl L2tp {
+    /// Returns true if packets of the session may pass: they need no protection, or a policy protects them.
+    pub(super) fn may_pass(&self, ipsec: &Ipsec) -> bool {
+        !self.protected || is_protected(&ipsec.policies, self.local, self.remote)
+    }
+}
+
+/// Returns true if a policy protects datagrams between two ends, and drops unprotected ones.
+pub fn is_protected(policies: &Policies, local: SocketAddrV4, remote: SocketAddrV4) -> bool {
+    let tuple = Tuple {
+        source: local.ip().to_bits().into(),
+        destination: remote.ip().to_bits().into(),
+        source_port: local.port(),
+        destination_port: remote.port(),
+        protocol: UDP,
+        ipv6: false,
+    };
+    let policy = policies.outbound(&tuple);
+    policy.is_some_and(|policy| matches!(policy.action, Action::Protect { required: true, .. }))
 }
 
 /// Sequence number of the next sent packet. Workers and control increment it.

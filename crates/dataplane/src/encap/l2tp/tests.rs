@@ -36,6 +36,7 @@ fn rig(sequence: Option<Sequence>) -> Rig {
         sequence,
         received: Received::default(),
         fast: true,
+        protected: false,
     };
     let hop = add(&mut rig, SESSION, session);
     rig.route4(INSIDE & 0xff00_0000, 8, hop);

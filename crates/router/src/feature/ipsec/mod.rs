@@ -103,6 +103,8 @@ pub(crate) struct Ipsec {
     /// Configuration as read from the menus, and the tunnels with an `ipsec-secret`.
     read: Config,
     tunnels: Vec<secrets::Tunnel>,
+    /// Peer of the L2TP server, if the server uses IPsec.
+    l2tp_server: Option<ike::Peer>,
     /// Configuration as given to the IKE engine: `read` with names, paths and local addresses
     /// filled in.
     config: Config,
@@ -152,6 +154,7 @@ impl Ipsec {
             granted: GrantedLeases::default(),
             read: Config::default(),
             tunnels: Vec::new(),
+            l2tp_server: None,
             config: Config::default(),
             installed: Installed::default(),
             generated: Generated::default(),
@@ -176,6 +179,15 @@ impl Ipsec {
     /// Number of IKE messages that the engine refused.
     pub(crate) fn refused_messages(&self) -> u64 {
         self.engine.counters().values().sum()
+    }
+
+    /// Ends the IKE SAs with a remote end, and all SAs below.
+    pub(crate) fn reset(&mut self, remote: IpAddr, now: Instant, out: &mut Effects) {
+        let peers = self.engine.peers();
+        let its = peers.filter(|row| row.remote.ip() == remote);
+        for sa in its.map(|row| row.id).collect::<Vec<_>>() {
+            self.handle(Event::Kill(sa), now, out);
+        }
     }
 
     /// Starts a key exchange: a worker has a packet for the policy in `slot`, which has no keys.
@@ -203,6 +215,7 @@ impl Ipsec {
             tunnel.keep_address(&self.tunnels);
         }
         self.tunnels = tunnels;
+        self.l2tp_server = secrets::l2tp_server(view.store, &reader);
         drop(reader);
         self.look_up(out);
         self.configure(view.now, out);
@@ -248,6 +261,7 @@ impl Ipsec {
         let mut config = self.read.clone();
         self.fill_names(&mut config);
         secrets::add(&self.tunnels, &self.paths, &mut config);
+        secrets::add_l2tp_server(self.l2tp_server.as_ref(), &mut config);
         self.follow_remotes(self.followers_of(&config));
         self.fill_sources(&mut config);
         for policy in config.policies.values_mut() {
@@ -502,7 +516,7 @@ fn send(local: SocketAddr, remote: SocketAddr, data: Vec<u8>, out: &mut Effects)
 
 impl Feature for Ipsec {
     fn menus(&self) -> &'static [&'static str] {
-        const MENUS: [&str; 20] = [
+        const MENUS: [&str; 22] = [
             read::PROFILE,
             read::PROPOSAL,
             read::PEER,
@@ -523,6 +537,8 @@ impl Feature for Ipsec {
             secrets::TUNNELS[4].0,
             secrets::TUNNELS[5].0,
             secrets::TUNNELS[6].0,
+            secrets::TUNNELS[7].0,
+            secrets::L2TP_SERVER,
         ];
         &MENUS
     }
@@ -565,7 +581,7 @@ impl Feature for Ipsec {
     fn services(&self) -> Vec<Service> {
         // Counts peers with unresolved names, too: services are only asked for when a configuration
         // changes.
-        if self.read.peers.is_empty() && self.tunnels.is_empty() {
+        if self.read.peers.is_empty() && self.tunnels.is_empty() && self.l2tp_server.is_none() {
             return Vec::new();
         }
         let both = |port| [false, true].map(|ipv6| Match::Udp { ipv6, port });

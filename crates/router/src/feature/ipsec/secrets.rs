@@ -17,7 +17,7 @@ use super::read::{Config, Does, Met, Reader, TUNNELS_SECTION, secret, selector};
 use crate::paths::PathTable;
 
 /// Menus whose items may have a secret, each with the IP protocol of its packets.
-pub(super) const TUNNELS: [(&str, u8); 7] = [
+pub(super) const TUNNELS: [(&str, u8); 8] = [
     ("/interface/eoip", 47),
     ("/interface/eoipv6", 97),
     ("/interface/gre", 47),
@@ -26,7 +26,15 @@ pub(super) const TUNNELS: [(&str, u8); 7] = [
     // Such tunnels carry both families: IPv4 as protocol 4, IPv6 as protocol 41.
     ("/interface/ipipv6", 0),
     ("/interface/6to4", 41),
+    (L2TP_CLIENT, 17),
 ];
+const L2TP_CLIENT: &str = "/interface/l2tp-client";
+/// Menu of the L2TP server.
+pub(super) const L2TP_SERVER: &str = "/interface/l2tp-server/server";
+/// UDP port of L2TP.
+const L2TP_PORT: u16 = 1701;
+/// Id of the peer of the L2TP server (RouterOS: `l2tp-in-server`). Items have smaller numbers.
+const L2TP_PEER: PeerId = PeerId(MADE | 1 << 61);
 
 /// Flag in the ids of peers and policies that tunnels make.
 pub(super) const MADE: u64 = 1 << 62;
@@ -43,6 +51,8 @@ pub(super) struct Tunnel {
     position: Position,
     name: String,
     protocol: u8,
+    /// Local and remote port of its packets; 0 is any.
+    ports: [u16; 2],
     secret: Secret,
     /// The configured local address.
     local: Option<IpAddr>,
@@ -86,6 +96,9 @@ impl Tunnel {
 
 /// Whether a transaction changed a tunnel whose item has or had a secret.
 pub(super) fn concerned(changes: &Changes) -> bool {
+    if changes.of(L2TP_SERVER).next().is_some() {
+        return true;
+    }
     let is_tunnel = |change: &&Change| TUNNELS.iter().any(|(path, _)| *path == change.menu.path);
     let both = |change: &'_ Change| [change.before.clone(), change.after.clone()];
     let mut items = { changes.list.iter().filter(is_tunnel) }
@@ -114,14 +127,28 @@ fn tunnel(item: &Item, position: Position, protocol: u8, reader: &Reader<'_>) ->
         return None;
     }
     let address = |name| item.get(name).and_then(Value::as_address);
-    let end = Remote::read(item)?;
+    let is_l2tp = item.menu.path == L2TP_CLIENT;
+    if is_l2tp && !item.is("use-ipsec") {
+        return None;
+    }
+    let [end, local] = match is_l2tp {
+        true => ["connect-to", "src-address"],
+        false => ["remote-address", "local-address"],
+    };
+    let end = Remote::read(item, end)?;
+    let ports = match (is_l2tp, item.is("random-source-port")) {
+        (true, true) => [0, L2TP_PORT],
+        (true, false) => [L2TP_PORT; 2],
+        (false, _) => [0; 2],
+    };
     Some(Tunnel {
         id: item.id.0 | MADE,
         position,
         name: item.text("name").to_owned(),
         protocol,
+        ports,
         secret: secret(text),
-        local: address("local-address").filter(|address| !address.is_unspecified()),
+        local: address(local).filter(|address| !address.is_unspecified()),
         menu: item.menu.path,
         remote: end.address(),
         end,
@@ -177,16 +204,17 @@ fn peer(tunnel: &Tunnel, local: IpAddr, remote: IpAddr) -> Peer {
 }
 
 fn policy(tunnel: &Tunnel, local: IpAddr, remote: IpAddr) -> Policy {
-    let only = |address| Selector {
+    let only = |address, port| Selector {
         prefix: IpNet::from(address),
-        port: 0,
+        port,
     };
+    let [local_port, remote_port] = tunnel.ports;
     Policy {
         peer: Some(PeerId(tunnel.id)),
         template: None,
         place: 0,
-        source: only(local),
-        destination: only(remote),
+        source: only(local, local_port),
+        destination: only(remote, remote_port),
         protocol: tunnel.protocol,
         mode: Mode::Transport,
         ends: (local, remote),
@@ -194,4 +222,41 @@ fn policy(tunnel: &Tunnel, local: IpAddr, remote: IpAddr) -> Policy {
         ipsec: Protocol::Esp,
         proposal: tunnel.proposal.clone(),
     }
+}
+
+/// Returns the peer of the L2TP server, if the server uses IPsec with a secret: any address, with policies generated
+/// from the templates of the group `default`.
+pub(super) fn l2tp_server(store: &Store, reader: &Reader<'_>) -> Option<Peer> {
+    let server = store.settings(L2TP_SERVER)?;
+    let uses_ipsec = matches!(server.text("use-ipsec"), "required" | "yes");
+    let text = server.text("ipsec-secret");
+    if !server.is("enabled") || !uses_ipsec || text.is_empty() {
+        return None;
+    }
+    let identity = Identity {
+        auth: Auth::Psk(secret(text)),
+        my_id: None,
+        remote_id: RemoteId::Ignore,
+        generate_policy: GeneratePolicy::PortStrict,
+        template_group: DEFAULT.to_owned(),
+        mode_config: None,
+    };
+    Some(Peer {
+        name: "l2tp-in-server".to_owned(),
+        address: IpNet::default(),
+        port: 500,
+        local: None,
+        exchange: Exchange::Main,
+        passive: true,
+        send_initial_contact: true,
+        profile: reader.profile(DEFAULT)?,
+        identities: vec![identity],
+    })
+}
+
+/// Adds the peer of the L2TP server.
+pub(super) fn add_l2tp_server(peer: Option<&Peer>, config: &mut Config) {
+    config
+        .peers
+        .extend(peer.map(|peer| (L2TP_PEER, peer.clone())));
 }

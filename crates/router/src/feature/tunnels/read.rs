@@ -25,9 +25,9 @@ pub(crate) enum Remote {
 }
 
 impl Remote {
-    /// Reads `remote-address`. Returns `None` if it is unset or unspecified.
-    pub(crate) fn read(item: &Item) -> Option<Self> {
-        let value = item.get("remote-address")?;
+    /// Reads the address or name of a property. Returns `None` if it is unset or unspecified.
+    pub(crate) fn read(item: &Item, property: &str) -> Option<Self> {
+        let value = item.get(property)?;
         match value.as_address() {
             Some(address) => (!address.is_unspecified()).then_some(Self::Address(address)),
             None => { value.as_str() }
@@ -101,7 +101,7 @@ impl Settings {
             mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
             carries: tunnel::carries(menu, id.unwrap_or(0)),
             local: local.filter(|local| !local.is_unspecified()),
-            remote: Remote::read(item),
+            remote: Remote::read(item, "remote-address"),
             mtu: item.number("mtu").and_then(|mtu| u32::try_from(mtu).ok()),
             is_protected,
             dscp: small("dscp"),

@@ -4,7 +4,7 @@ use menu::{Kind, Menu, MenuShape, Property};
 
 use crate::declare::{no, secret, text, words};
 use crate::interface::dial::{
-    ENABLED, UNIT, authentication, is_used, keepalive, profile, units_of_whole_packets,
+    ENABLED, UNIT, authentication, keepalive, profile, units_of_whole_packets,
 };
 use crate::interface::l2tp_client::{COOKIE, DIGEST};
 
@@ -38,9 +38,8 @@ pub(crate) static MENU: Menu = Menu {
                 &["no", "required", "yes"],
                 "Encrypt tunnels with IPsec",
             )
-            .default("no")
-            .inert_for(is_used),
-            secret("ipsec-secret", "IPsec secret").inert(),
+            .default("no"),
+            secret("ipsec-secret", "IPsec secret"),
             words(
                 "caller-id-type",
                 &["ip-address", "number"],

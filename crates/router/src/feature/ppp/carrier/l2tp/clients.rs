@@ -101,6 +101,20 @@ impl Clients {
         self.all.get(&id)?.settings.as_ref()
     }
 
+    /// Returns whether the client of a server with this address needs IPsec; `None` without such a client.
+    pub(super) fn needs_ipsec(&self, remote: IpAddr) -> Option<bool> {
+        let mut all = self.all.values();
+        let client = all.find(|client| client.remote == Some(remote))?;
+        Some(client.settings.as_ref()?.needs_ipsec)
+    }
+
+    /// Returns the address of a client's server, if the client needs IPsec.
+    pub(super) fn protected_remote(&self, id: ItemId) -> Option<IpAddr> {
+        let client = self.all.get(&id)?;
+        let needs_ipsec = client.settings.as_ref()?.needs_ipsec;
+        client.remote.filter(|_| needs_ipsec)
+    }
+
     /// Applies changed settings of an item; `None` for a disabled or removed item.
     pub(super) fn set(
         &mut self,

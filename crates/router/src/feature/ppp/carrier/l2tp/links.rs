@@ -24,12 +24,21 @@ pub(super) struct Link {
     pub(super) path: Path,
     sequence: Option<Sequence>,
     received: Received,
-    is_fast: bool,
+    uses: Uses,
+}
+
+/// Settings of the data path of a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Uses {
+    /// `allow-fast-path`.
+    pub(super) fast_path: bool,
+    /// Packets pass only while an IPsec policy protects them.
+    pub(super) ipsec: bool,
 }
 
 impl Link {
     /// Returns the link of a new session.
-    pub(super) fn new(opened: &Opened, is_fast: bool) -> Self {
+    pub(super) fn new(opened: &Opened, uses: Uses) -> Self {
         Self {
             session: opened.session,
             client: opened.client,
@@ -38,7 +47,7 @@ impl Link {
             path: opened.path,
             sequence: opened.requires_sequence.then(Sequence::default),
             received: Received::default(),
-            is_fast,
+            uses,
         }
     }
 
@@ -61,12 +70,14 @@ impl Link {
             remote_ids: ids(self.remote),
             sequence: self.sequence.clone(),
             received: self.received.clone(),
-            is_fast: self.is_fast,
+            is_fast: self.uses.fast_path,
+            is_protected: self.uses.ipsec,
         })
     }
 }
 
-const fn v4(address: SocketAddr) -> Option<SocketAddrV4> {
+/// Returns an address of IPv4.
+pub(super) const fn v4(address: SocketAddr) -> Option<SocketAddrV4> {
     match address {
         SocketAddr::V4(address) => Some(address),
         SocketAddr::V6(_) => None,

@@ -18,7 +18,7 @@ use machine::{Instant, Machine, Rng};
 use menu::{Changes, Id};
 
 use self::clients::{Clients, PORT, Step};
-use self::links::{Link, Links, datagram};
+use self::links::{Link, Links, Uses, datagram, v4};
 use self::settings::{Client, SECRETS, Server};
 use super::{
     Carrier, CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration,
@@ -86,10 +86,6 @@ impl L2tp {
         let identity = identity.map_or("MikroTik", |item| item.text("name"));
         let server = view.store.settings(SERVER);
         let server = server.map(|item| Server::read(item, identity));
-        if let Some(missing) = server.as_ref().and_then(|server| server.missing) {
-            let message = format!("server not started: {missing}");
-            out.effects.log("l2tp,error", message);
-        }
         let settings = l2tp::Server {
             host_name: identity.into(),
             is_enabled: server.as_ref().is_some_and(|server| server.is_enabled),
@@ -164,11 +160,11 @@ impl L2tp {
             Some(client) => self.setup_of_client(client, opened),
             None => self.setup_of_server(opened, out.effects),
         };
-        let Some((setup, is_fast)) = setup else {
+        let Some((setup, uses)) = setup else {
             self.feed(Event::Close(opened.session), now, out);
             return;
         };
-        let link = self.links.add(Link::new(opened, is_fast));
+        let link = self.links.add(Link::new(opened, uses));
         if let Some(client) = opened.client
             && !self.clients.linked(client, link)
         {
@@ -179,20 +175,28 @@ impl L2tp {
         out.events.push(LinkEvent::Up(link, Box::new(setup)));
     }
 
-    fn setup_of_client(&self, client: ItemId, opened: &Opened) -> Option<(LinkSetup, bool)> {
+    fn setup_of_client(&self, client: ItemId, opened: &Opened) -> Option<(LinkSetup, Uses)> {
         let settings = self.clients.settings(client)?;
+        let uses = Uses {
+            fast_path: settings.is_fast,
+            ipsec: settings.needs_ipsec,
+        };
         let end = LinkEnd::Client(Arc::clone(&settings.dial));
         let setup = setup(opened, end, Arc::new(settings.of_ppp()));
-        Some((setup, settings.is_fast))
+        Some((setup, uses))
     }
 
-    fn setup_of_server(&self, opened: &Opened, out: &mut Effects) -> Option<(LinkSetup, bool)> {
+    fn setup_of_server(&self, opened: &Opened, out: &mut Effects) -> Option<(LinkSetup, Uses)> {
         let server = self.server.as_ref()?;
         let address = opened.path.address();
         out.log(
             "l2tp,info",
             format!("first L2TP UDP packet received from {address}"),
         );
+        let uses = Uses {
+            fast_path: server.is_fast,
+            ipsec: server.needs_ipsec,
+        };
         let end = LinkEnd::Server {
             profile: server.profile.clone(),
             service: "".into(),
@@ -201,7 +205,7 @@ impl L2tp {
         if server.shows_number {
             setup.caller_id = opened.calling_number.clone().unwrap_or_default();
         }
-        Some((setup, server.is_fast))
+        Some((setup, uses))
     }
 
     /// Reports the end of a session that this end did not request.
@@ -238,7 +242,19 @@ impl L2tp {
             let message = format!("{}: terminating... - {reason}", settings.dial.name);
             out.effects.log("l2tp,ppp,info", message);
         }
+        // A server that was restarted has lost its associations, and receives nothing that this end protects.
+        let remote = self.clients.protected_remote(client);
+        if let Some(remote) = remote.filter(|_| *reason == Reason::Timeout) {
+            out.effects.push(Effect::ResetIke(remote));
+        }
         self.clients.ended(client, now, out.effects);
+    }
+
+    /// Returns whether messages of an address are accepted only if a policy protects them.
+    fn needs_ipsec(&self, path: &Path) -> bool {
+        let server = self.server.as_ref();
+        let of_client = self.clients.needs_ipsec(path.address());
+        of_client.unwrap_or_else(|| server.is_some_and(|server| server.needs_ipsec))
     }
 
     fn step(&mut self, step: Step, now: Instant, out: &mut CarrierOutput<'_>) {
@@ -324,6 +340,9 @@ impl Carrier for L2tp {
             return ReceiveOutcome::Bad(DropReason::L2tpMalformed);
         };
         let path = Path { local, remote };
+        if self.needs_ipsec(&path) && !is_protected(&path, running) {
+            return ReceiveOutcome::Bad(DropReason::L2tpUnprotected);
+        }
         match self.feed(Event::Received { path, datagram }, running.now, out) {
             Some(reason) => ReceiveOutcome::Bad(reason),
             None => ReceiveOutcome::Taken,
@@ -405,6 +424,15 @@ fn setup(opened: &Opened, end: LinkEnd, settings: Arc<ppp::Settings>) -> LinkSet
         remote_id: None,
         number: u32::from(opened.session.tunnel) << 16 | u32::from(opened.session.session),
     }
+}
+
+/// Returns whether a policy protects the messages between two ends.
+fn is_protected(path: &Path, running: &Running<'_>) -> bool {
+    let ends = v4(path.local).zip(v4(path.remote));
+    let policies = &running.intent.ipsec.policies;
+    ends.is_some_and(|(local, remote)| {
+        dataplane::encap::l2tp::is_protected(policies, local, remote)
+    })
 }
 
 /// Sends a control message of a tunnel.

@@ -33,6 +33,8 @@ pub(super) struct Client {
     pub(super) has_random_port: bool,
     pub(super) on_demand: bool,
     pub(super) is_fast: bool,
+    /// `use-ipsec`: packets pass only while an IPsec policy protects them.
+    pub(super) needs_ipsec: bool,
     /// What the client needs and this router does not have.
     pub(super) missing: Option<&'static str>,
     max_mtu: u16,
@@ -46,8 +48,9 @@ impl Client {
         if item.is("disabled") {
             return None;
         }
-        let missing = if item.is("use-ipsec") {
-            Some("use-ipsec=yes is not implemented for L2TP")
+        let needs_ipsec = item.is("use-ipsec");
+        let missing = if needs_ipsec && item.text("ipsec-secret").is_empty() {
+            Some("use-ipsec=yes needs ipsec-secret")
         } else if item.text("l2tp-proto-version") != "l2tpv2" {
             Some("L2TP version 3 is not implemented")
         } else {
@@ -66,6 +69,7 @@ impl Client {
             has_random_port: item.is("random-source-port"),
             on_demand: item.is("dial-on-demand"),
             is_fast: item.is("allow-fast-path"),
+            needs_ipsec,
             missing,
             max_mtu: unit(item, "max-mtu"),
             max_mru: unit(item, "max-mru"),
@@ -97,19 +101,15 @@ pub(super) struct Server {
     /// `caller-id-type=number`: the number of the caller, not its address.
     pub(super) shows_number: bool,
     pub(super) is_fast: bool,
+    /// `use-ipsec=required`: only protected tunnels are accepted.
+    pub(super) needs_ipsec: bool,
     /// PPP settings that its sessions share.
     pub(super) of_ppp: Arc<ppp::Settings>,
-    /// What the server needs and this router does not have.
-    pub(super) missing: Option<&'static str>,
 }
 
 impl Server {
     /// Reads the settings. `identity` is the name of this router.
     pub(super) fn read(item: &Item, identity: &str) -> Self {
-        let missing = match item.text("use-ipsec") {
-            "" | "no" => None,
-            _ => Some("use-ipsec is not implemented for L2TP"),
-        };
         let is_enabled = item.is("enabled")
             && item.text("accept-proto-version") != "l2tpv3"
             && item.text("accept-pseudowire-type") != "ether";
@@ -126,14 +126,14 @@ impl Server {
             ..ppp::Settings::pppoe(Role::Server)
         };
         Self {
-            is_enabled: is_enabled && missing.is_none(),
+            is_enabled,
             profile: read::name(item, "default-profile").unwrap_or_else(|| "default".into()),
             max_sessions: max_sessions.and_then(|max| u32::try_from(max).ok()),
             one_session_per_host: item.is("one-session-per-host"),
             shows_number: item.text("caller-id-type") == "number",
             is_fast: item.is("allow-fast-path"),
+            needs_ipsec: item.text("use-ipsec") == "required",
             of_ppp: Arc::new(of_ppp),
-            missing: missing.filter(|_| item.is("enabled")),
         }
     }
 }
