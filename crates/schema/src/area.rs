@@ -97,9 +97,7 @@ pub(crate) const AREAS: &[Area] = &[
     area(
         "PPP and its tunnels",
         &[
-            "/interface/l2tp-client",
             "/interface/l2tp-ether",
-            "/interface/l2tp-server",
             "/interface/ovpn-client",
             "/interface/ovpn-server",
             "/interface/ppp-client",
@@ -108,7 +106,6 @@ pub(crate) const AREAS: &[Area] = &[
             "/interface/pptp-server",
             "/interface/sstp-client",
             "/interface/sstp-server",
-            "/ppp",
         ],
     ),
     area(

@@ -80,7 +80,8 @@ const READER: Policies = Policies::READ
 /// Commands with which group `read` examines the router and the network.
 const FOR_READERS: &str = "\
     /console/inspect /file/read /interface/bonding/monitor /interface/bonding/monitor-slaves \
-    /interface/bridge/monitor /interface/bridge/port/monitor /interface/ethernet/monitor /interface/monitor-traffic \
+    /interface/bridge/monitor /interface/bridge/port/monitor /interface/ethernet/monitor \
+    /interface/l2tp-client/monitor /interface/l2tp-server/monitor /interface/monitor-traffic \
     /interface/pppoe-client/monitor /interface/pppoe-client/scan /interface/pppoe-server/monitor \
     /interface/wireguard/peers/show-client-config /interface/wireguard/wg-export \
     /ip/dhcp-relay/monitor /ip/route/check \

@@ -318,9 +318,10 @@ pub(super) const L2TP_SERVER_BLOCKED: Rule = Rule {
         let Some(first) = config.chain(FILTER, "input").first() else {
             return;
         };
-        let dropped = needed
-            .iter()
-            .filter(|(protocol, port)| is_dropped(protocol, *port));
+        let dropped = needed.iter().filter(|(protocol, port)| {
+            let is_decrypted = is_protected && *port == 1701;
+            is_dropped(protocol, *port) && !(is_decrypted && accepts_decrypted_l2tp(config))
+        });
         let rule = |(protocol, port): &(&str, u16)| {
             let port_matcher = match port {
                 0 => String::new(),
@@ -342,6 +343,16 @@ pub(super) const L2TP_SERVER_BLOCKED: Rule = Rule {
         }
     },
 };
+
+/// Returns true if a rule of input accepts decrypted L2TP packets.
+fn accepts_decrypted_l2tp(config: &Config<'_>) -> bool {
+    config.chain(FILTER, "input").iter().any(|rule| {
+        let ports = shown(rule, "dst-port");
+        rule.text("action") == "accept"
+            && shown(rule, "ipsec-policy") == "in,ipsec"
+            && (ports.is_empty() || ports.contains("1701"))
+    })
+}
 
 pub(super) const PPPOE_MSS: Rule = Rule {
     name: "pppoe-mss",

@@ -16,16 +16,16 @@ use crate::pppoe::{CLIENT, SERVER, start};
 use crate::world::{Folder, Router, Server, have, lab, until};
 
 /// Settings of the router that concern the RADIUS server.
-const RADIUS: &str = "/ppp aaa set use-radius=yes accounting=yes\n\
+pub(crate) const RADIUS: &str = "/ppp aaa set use-radius=yes accounting=yes\n\
     /radius add service=ppp address=10.2.0.2 secret=testing123 timeout=300ms\n";
 
 /// Starts FreeRADIUS in the host `two`; its reports are in the file `detail` of the folder.
-fn free_radius(lab: &Lab, folder: &Folder) -> Server {
+pub(crate) fn free_radius(lab: &Lab, folder: &Folder, users: &str) -> Server {
     let place = folder.file("").display().to_string();
     let place = place.trim_end_matches('/');
     let config = identity::SERVER.replace("FOLDER", place);
     fs::write(folder.file("radiusd.conf"), config).expect("a folder of our own");
-    fs::write(folder.file("users"), "").expect("a folder of our own");
+    fs::write(folder.file("users"), users).expect("a folder of our own");
     let line = format!("freeradius -f -l stdout -xx -d {place}");
     Server::start(lab, "two", &line, "Ready to process requests")
 }
@@ -38,7 +38,7 @@ fn reports(folder: &Folder, texts: &[&str]) -> Vec<String> {
     all.filter(fits).collect()
 }
 
-fn wait_for(folder: &Folder, what: &str, texts: &[&str], router: &Router) -> String {
+pub(crate) fn wait_for(folder: &Folder, what: &str, texts: &[&str], router: &Router) -> String {
     let mut found = Vec::new();
     until(&format!("{what}: {}", router.log()), || {
         found = reports(folder, texts);
@@ -48,7 +48,7 @@ fn wait_for(folder: &Folder, what: &str, texts: &[&str], router: &Router) -> Str
 }
 
 /// Returns the value of an attribute in a report.
-fn attribute<'a>(report: &'a str, name: &str) -> &'a str {
+pub(crate) fn attribute<'a>(report: &'a str, name: &str) -> &'a str {
     let lines = report.lines().map(str::trim);
     let mut values = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
     values.next().unwrap_or_else(|| panic!("{name}: {report}"))
@@ -56,7 +56,7 @@ fn attribute<'a>(report: &'a str, name: &str) -> &'a str {
 
 const ON: [&str; 1] = ["Acct-Status-Type = Accounting-On"];
 const OFF: [&str; 1] = ["Acct-Status-Type = Accounting-Off"];
-const START: [&str; 2] = ["Acct-Status-Type = Start", "User-Name = \"anna\""];
+pub(crate) const START: [&str; 2] = ["Acct-Status-Type = Start", "User-Name = \"anna\""];
 const STOP: [&str; 2] = ["Acct-Status-Type = Stop", "User-Name = \"anna\""];
 
 #[test]
@@ -68,7 +68,7 @@ fn accounting_survives_a_kill_of_the_router_and_ends_with_an_orderly_stop() {
     };
     let (radius, folder) = (Folder::new(), Folder::new());
     let state = folder.file("state");
-    let free = free_radius(&lab, &radius);
+    let free = free_radius(&lab, &radius, "");
     let server = start(&lab, "right", &[SERVER, RADIUS].concat(), Some(&state));
     let on = wait_for(&radius, "On", &ON, &server);
     assert_eq!(attribute(&on, "NAS-Identifier"), "\"bras\"");
@@ -88,7 +88,7 @@ fn accounting_survives_a_kill_of_the_router_and_ends_with_an_orderly_stop() {
     });
     server.kill();
     fs::remove_file(radius.file("detail")).expect("it has reports");
-    let _free = free_radius(&lab, &radius);
+    let _free = free_radius(&lab, &radius, "");
     let server = start(&lab, "right", "", Some(&state));
     let ended = wait_for(&radius, "Stop", &STOP, &server);
     for name in ["Acct-Session-Id", "NAS-Port-Id", "Framed-IP-Address"] {

@@ -19,7 +19,7 @@ pub(crate) const fn host(name: &'static str, routes: &'static [Route]) -> Host {
     }
 }
 
-const fn default(via: &'static str) -> Route {
+pub(crate) const fn default(via: &'static str) -> Route {
     Route {
         destination: "default",
         via,

@@ -6,6 +6,7 @@
 
 use lab::Lab;
 
+use crate::accounting::{RADIUS, START, attribute, free_radius, wait_for};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
 use crate::world::{Folder, Router, Server, Start, have, lab, layout, shell, until, works};
@@ -181,6 +182,29 @@ fn the_default_configuration_is_a_client_and_a_server_of_l2tp() {
         "/ip/firewall/filter/add chain=input action=accept protocol=udp dst-port=1701 place-before=0",
     );
     until("the session opens", || status() == "connected");
+}
+
+#[test]
+fn radius_authenticates_and_accounts_users_of_l2tp() {
+    let test = "radius_authenticates_and_accounts_users_of_l2tp";
+    let programs = ["ping", "freeradius"];
+    let Some(lab) = have(test, &programs).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let folder = Folder::new();
+    let users = "anna Cleartext-Password := \"geheim\"\n\
+        \tService-Type = Framed-User, Framed-Protocol = PPP, Framed-IP-Address = 10.64.0.77\n";
+    let _free = free_radius(&lab, &folder, users);
+    let config = [SERVER, RADIUS, "/ppp secret remove [find]\n"].concat();
+    let server = start(&lab, "right", &config, None);
+    let client = CLIENT.replace("name=l2tp-out1", "name=l2tp-out1 allow=pap");
+    let client = start(&lab, "left", &client, None);
+    until("a packet gets through", || reaches(&lab, ""));
+    assert_eq!(monitor(&client, "local-address"), "10.64.0.77");
+    let begun = wait_for(&folder, "Start", &START, &server);
+    assert_eq!(attribute(&begun, "NAS-Port-Type"), "Virtual");
+    assert_eq!(attribute(&begun, "Calling-Station-Id"), "\"192.0.2.1\"");
+    assert_eq!(attribute(&begun, "Framed-IP-Address"), "10.64.0.77");
 }
 
 /// Sends 2,000 messages per second from random ports: requests for tunnels, truncated and hidden attributes, unknown

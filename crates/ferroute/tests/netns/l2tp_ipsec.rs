@@ -5,12 +5,12 @@
 //! one ── left (client) ── right (server) ── two
 //! ```
 
-use lab::Lab;
+use lab::{Lab, Layout};
 
-use crate::ipsec::SITES;
+use crate::ipsec::{SITES, default, host, link};
 use crate::l2tp::{CLIENT, SERVER};
 use crate::pppoe::start;
-use crate::world::{Folder, Router, have, lab, until, works};
+use crate::world::{Folder, Router, have, lab, shell, until, works};
 
 fn server_config() -> String {
     let protected = "/interface l2tp-server server set use-ipsec=required ipsec-secret=shared\n";
@@ -101,4 +101,61 @@ fn a_client_without_its_secret_stays_down_and_says_why() {
     until("the client says what is missing", || {
         client.log().contains(said)
     });
+}
+
+const BEHIND: Layout = Layout {
+    name: "l2tp",
+    summary: "a client behind a translator of addresses, and a server with a public address",
+    hosts: &[
+        host("one", &[default("10.1.0.1")]),
+        host("two", &[default("10.2.0.1")]),
+        host("left", &[]),
+        host("nat", &[]),
+        host("right", &[]),
+    ],
+    links: &[
+        link(("one", "eth0", &["10.1.0.2/24"]), ("left", "ether1", &[])),
+        link(("left", "ether2", &[]), ("nat", "in", &["192.168.1.1/24"])),
+        link(("nat", "out", &["192.0.2.1/24"]), ("right", "ether2", &[])),
+        link(("two", "eth0", &["10.2.0.2/24"]), ("right", "ether1", &[])),
+    ],
+    config: "",
+};
+
+#[test]
+fn a_client_behind_nat_connects_with_and_without_ipsec() {
+    let test = "a_client_behind_nat_connects_with_and_without_ipsec";
+    let Some(lab) = have(test, &["ping", "nft"])
+        .then(|| lab(test, &BEHIND))
+        .flatten()
+    else {
+        return;
+    };
+    // The translator chooses another port for L2TP.
+    shell(
+        &lab,
+        "nat",
+        "echo 1 > /proc/sys/net/ipv4/ip_forward
+         nft add table ip t; nft 'add chain ip t p { type nat hook postrouting priority 100; }'
+         nft add rule ip t p oifname out udp sport 1701 masquerade to :40000-40100
+         nft add rule ip t p oifname out masquerade",
+    );
+    let inside = CLIENT.replace("192.0.2.1/24", "192.168.1.2/24")
+        + "/ip route add dst-address=192.0.2.0/24 gateway=192.168.1.1\n";
+    let optional = "/interface l2tp-server server set use-ipsec=yes ipsec-secret=shared\n";
+    let server = start(&lab, "right", &[SERVER, optional].concat(), None);
+    let client = start(&lab, "left", &inside, None);
+    until("a packet gets through", || reaches(&lab, ""));
+    let row = &server.rows("/ppp/active/print")[0];
+    assert_eq!(row["caller-id"], "192.0.2.1");
+    client.exec("/interface/l2tp-client/disable l2tp-out1");
+    until("the session ends", || {
+        server.rows("/ppp/active/print").is_empty()
+    });
+    client
+        .exec("/interface/l2tp-client/set l2tp-out1 use-ipsec=yes ipsec-secret=shared disabled=no");
+    until("a packet gets through IPsec", || reaches(&lab, ""));
+    let peers = server.rows("/ip/ipsec/active-peers/print where natt-peer");
+    assert!(!peers.is_empty(), "a translator was seen");
+    assert!(reaches(&lab, " -s 1422 -M do"), "{}", client.log());
 }
