@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
-use frame::{Frame, Pool, Vector};
+use frame::{Frame, Pool, VECTOR_FRAMES, Vector};
 use machine::Instant;
 
 use crate::agenda::Item;
@@ -35,9 +35,9 @@ use crate::zone;
 
 /// Maximum number of commands, and of handed-over frames, per step, so that the ports are not starved.
 const PER_STEP: usize = 256;
-/// Vectors of the agenda that are walked per vector of a port: more than the nesting depth of
-/// tunnels.
-const PER_AGENDA: usize = 32;
+/// Frames of the agenda that are walked per vector of a port: full vectors for more than the nesting depth of tunnels.
+/// Frames of different tunnels share no vector, so that a vector may hold one frame.
+const PER_AGENDA: usize = 32 * VECTOR_FRAMES;
 /// Maximum number of connections whose timeout is checked per 64th of a second: 65,536 a second.
 const PER_TICK: usize = 1024;
 
@@ -391,9 +391,12 @@ impl Worker {
 
     /// Walks queued frames of the agenda, up to the limit of a step.
     fn walk_agenda(&mut self, cx: &Context<'_>) {
-        for _ in 0..PER_AGENDA {
+        let mut walked = 0;
+        while walked < PER_AGENDA {
             let (vector, outlet) = (&mut self.vector, &mut self.outlet);
-            match outlet.agenda.take(vector) {
+            let item = outlet.agenda.take(vector);
+            walked += vector.len();
+            match item {
                 Some(Item::Leaving(slot)) => {
                     let before = outlet.meter.turn(Facility::Networking);
                     let Scratch { nexts, targets, .. } = &mut *self.scratch;

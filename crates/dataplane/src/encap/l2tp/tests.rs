@@ -21,13 +21,19 @@ const REMOTE_PORT: u16 = 40_000;
 
 fn rig(sequence: Option<Sequence>) -> Rig {
     let mut rig = Rig::new();
+    open(&mut rig, SESSION, 9, sequence);
+    rig
+}
+
+/// Opens a session with this number, and routes a network into it.
+fn open(rig: &mut Rig, id: InterfaceId, number: u16, sequence: Option<Sequence>) {
     let session = L2tp {
-        id: SESSION,
+        id,
         local: SocketAddrV4::new(HERE, PORT),
         remote: SocketAddrV4::new(FAR, REMOTE_PORT),
         local_ids: CallIds {
             tunnel: 7,
-            session: 9,
+            session: number,
         },
         remote_ids: CallIds {
             tunnel: 0x1234,
@@ -38,9 +44,8 @@ fn rig(sequence: Option<Sequence>) -> Rig {
         fast: true,
         protected: false,
     };
-    let hop = add(&mut rig, SESSION, session);
+    let hop = add(rig, id, session);
     rig.route4(INSIDE & 0xff00_0000, 8, hop);
-    rig
 }
 
 fn inside() -> Udp4 {
@@ -170,5 +175,27 @@ fn control_messages_and_unknown_sessions_stay_packets_of_this_router() {
             "{message:x?} {:?}",
             rig.drops()
         );
+    }
+}
+
+#[test]
+fn a_vector_with_a_packet_of_each_of_many_sessions_loses_none() {
+    let mut rig = rig(None);
+    for number in 0..256u16 {
+        open(
+            &mut rig,
+            InterfaceId(100 + u32::from(number)),
+            100 + number,
+            None,
+        );
+    }
+    for round in 0..8 {
+        for number in 0..256u16 {
+            let [high, low] = (100 + number).to_be_bytes();
+            let header = [0, 2, 0, 7, high, low, 0xff, 3, 0, 0x21];
+            rig.arrive(datagram(FAR, &header, &Udp4::default().packet()));
+        }
+        rig.settle();
+        assert_eq!(rig.sent(1).len(), 256, "{round}: {:?}", rig.drops());
     }
 }
