@@ -198,6 +198,8 @@ pub struct Settings {
     pub request_dns: bool,
     /// Encryption of a client's session. A server decides by [`Grant::encryption`](crate::Grant::encryption).
     pub encryption: EncryptionPolicy,
+    /// The owner can encrypt the data packets of the link; otherwise sessions have no encryption.
+    pub encrypts: bool,
     /// Accepts a peer's ACFC, PFC and ACCM. PPPoE rejects them (RFC 2516, 7).
     pub hdlc_options: bool,
 }
@@ -220,6 +222,7 @@ impl Settings {
             ipv6: false,
             request_dns: false,
             encryption: EncryptionPolicy::Off,
+            encrypts: true,
             hdlc_options: false,
         }
     }

@@ -122,6 +122,32 @@ fn a_policy_decides_about_sessions_that_cannot_encrypt() {
 }
 
 #[test]
+fn a_link_that_cannot_encrypt_carries_clear_text_unless_encryption_is_required() {
+    for (policy, opens) in [
+        (EncryptionPolicy::Allowed, true),
+        (EncryptionPolicy::Required, false),
+    ] {
+        let settings = Settings {
+            encryption: EncryptionPolicy::Allowed,
+            ..client()
+        };
+        let without = Settings {
+            methods: Methods::NONE.with(Method::MsChap2),
+            encrypts: false,
+            ..server()
+        };
+        let mut pair = Pair::new(settings, without, 7).with_verifier(granting(policy));
+        pair.start();
+        pair.run_for(MINUTE);
+        assert_eq!(encryption(&pair, SERVER), None);
+        match opens {
+            true => pair.assert_open(),
+            false => assert!(pair.downs().contains(&Some(DownReason::EncryptionRequired))),
+        }
+    }
+}
+
+#[test]
 fn encryption_comes_up_on_a_bad_link() {
     use super::link::Faults;
     for seed in 0..40 {

@@ -84,6 +84,7 @@ impl Client {
             max_mtu: self.max_mtu,
             methods: self.dial.methods,
             keepalive: self.keepalive,
+            encrypts: false,
             hdlc_options: true,
             ..ppp::Settings::pppoe(Role::Client)
         }
@@ -122,6 +123,7 @@ impl Server {
             methods,
             keepalive: keepalive(item),
             local_name: identity.into(),
+            encrypts: false,
             hdlc_options: true,
             ..ppp::Settings::pppoe(Role::Server)
         };
