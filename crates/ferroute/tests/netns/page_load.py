@@ -53,7 +53,7 @@ class Stream(threading.Thread):
         self.connection.request("GET", "/events?" + query, headers=headers())
         self.response = self.connection.getresponse()
         assert self.response.status == 200, self.response.read()
-        self.total = 0
+        self.total, self.period = 0, 0.5
         self.first = threading.Event()
 
     def run(self):
@@ -63,6 +63,8 @@ class Stream(threading.Thread):
                 self.messages += piece.count(b"data: {")
                 if b'"total":' in piece:
                     self.total = int(piece.split(b'"total":')[1].split(b",")[0])
+                if b"event: period\ndata: " in piece:
+                    self.period = int(piece.split(b"event: period\ndata: ")[1].split(b"\n")[0]) / 1000
                 self.first.set()
         except (OSError, ValueError, AttributeError, http.client.HTTPException):
             pass  # the measurement has closed it
@@ -100,7 +102,7 @@ def main():
         load = measured(WINDOW)
         rate = stream.bytes / WINDOW
         stream.close()
-        print(f"{name}: {stream.total:,} rows; {rate / 1000:.2f} kB/s in {stream.messages} messages; "
+        print(f"{name}: {stream.total:,} rows; {rate / 1000:.2f} kB/s, collected every {stream.period:.1f} s; "
               f"router {100 * load:.1f} % of a core, {100 * idle:.1f} % without the view", flush=True)
         assert rate < 50_000, f"{name}: {rate} bytes a second"
     stop.set()

@@ -35,7 +35,7 @@ use crate::services::admission::{CommandAdmission, CommandOwner, Listener};
 use crate::session::access::LoginSession;
 
 /// Shortest and longest time between two snapshots of a view.
-const PERIOD: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
+const PERIOD: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// Reciprocal of the share of a core that a view may use.
 const SHARE: u32 = 50;
 /// Name of events with changes.
