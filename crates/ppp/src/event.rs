@@ -38,6 +38,8 @@ pub struct Grant {
     pub ipv4: Option<Ipv4Grant>,
     /// Opens IPv6CP.
     pub ipv6: bool,
+    /// Opens BCP: frames of a bridge pass, and other network protocols stay closed.
+    pub bridging: bool,
     /// Encryption by MPPE.
     pub encryption: EncryptionPolicy,
     /// Key lengths of the encryption.
@@ -52,6 +54,7 @@ impl Default for Grant {
         Self {
             ipv4: None,
             ipv6: false,
+            bridging: false,
             encryption: EncryptionPolicy::Off,
             key_lengths: KeyLengths::ALL,
             proof: Proof::default(),
@@ -90,6 +93,15 @@ pub struct Ipv6Link {
     pub local: [u8; 8],
     /// Interface identifier of the peer's link-local address.
     pub remote: [u8; 8],
+}
+
+/// The result of BCP: which frames the peer receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BridgeLink {
+    /// Frames with VLAN tags.
+    pub has_tags: bool,
+    /// BPDUs as frames.
+    pub has_inline_management: bool,
 }
 
 /// Multilink framing on the link (RFC 1990).
@@ -142,6 +154,10 @@ pub enum Action {
     Ipv6Up(Ipv6Link),
     /// IPv6 packets must not pass any longer.
     Ipv6Down,
+    /// Frames of a bridge may pass.
+    BridgeUp(BridgeLink),
+    /// Frames of a bridge must not pass any longer.
+    BridgeDown,
     /// A data packet that arrived in multilink fragments, from its protocol field on.
     Deliver(Vec<u8>),
     /// The session has ended and ignores all further events. Comes once, as the last action.

@@ -16,6 +16,7 @@
 
 mod auth;
 mod automaton;
+mod bridged;
 mod ccp;
 mod encryption;
 mod event;
@@ -31,14 +32,16 @@ mod session;
 mod settings;
 
 pub use auth::claim::{Claim, Proof, Response};
-pub use event::{Action, Event, Grant, Ipv4Grant, Ipv4Link, Ipv6Link, Link, Multilink};
+pub use bridged::{BRIDGED_FRONT, BRIDGED_HEADER, BridgedFrame};
+pub use event::{Action, BridgeLink, Event, Grant, Ipv4Grant, Ipv4Link, Ipv6Link, Link, Multilink};
 pub use mppe::{
     Decryptor, Encryption, Encryptor, KeyLength, KeyLengths, MPPE_HEADER, Mppe, MppeFault,
     MppeKeys, StartKey,
 };
 pub use multilink::{Fragment, Reassembled, Reassembly, fragments};
 pub use packet::{
-    BRIDGED, CCP, CHAP, ENCRYPTED, IPCP, IPV4, IPV6, IPV6CP, LCP, MULTILINK, PAP, Packet, split,
+    BCP, BRIDGED, CCP, CHAP, ENCRYPTED, IPCP, IPV4, IPV6, IPV6CP, LCP, MULTILINK, PAP, Packet,
+    split,
 };
 pub use reason::{CloseReason, DownReason, Fault, TerminateCause};
 pub use session::{Session, Timer};

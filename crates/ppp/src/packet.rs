@@ -19,6 +19,8 @@ pub const ENCRYPTED: u16 = 0x00fd;
 pub const CCP: u16 = 0x80fd;
 /// Multilink fragments (RFC 1990).
 pub const MULTILINK: u16 = 0x003d;
+/// BCP (RFC 3518).
+pub const BCP: u16 = 0x8031;
 /// IPCP (RFC 1332).
 pub const IPCP: u16 = 0x8021;
 /// IPv6CP (RFC 5072).

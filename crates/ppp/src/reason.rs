@@ -192,6 +192,8 @@ pub enum Fault {
     TooLong,
     /// A data packet arrived as a control packet, outside of multilink framing.
     Data,
+    /// A bridged frame is of another MAC than Ethernet, or a control packet of bridges.
+    BridgedKind,
     /// The owner's event does not fit the state of the session.
     Unexpected,
 }
@@ -214,6 +216,7 @@ impl Fault {
             Self::FragmentLost => "ppp-fragment-lost",
             Self::TooLong => "ppp-too-long",
             Self::Data => "ppp-data",
+            Self::BridgedKind => "ppp-bridged-kind",
             Self::Unexpected => "ppp-unexpected",
         }
     }

@@ -194,6 +194,9 @@ pub struct Settings {
     pub ipv4: bool,
     /// A client opens IPv6 with IPv6CP. A server decides by [`Grant::ipv6`](crate::Grant::ipv6).
     pub ipv6: bool,
+    /// A client opens BCP, and no other network protocol. A server decides by
+    /// [`Grant::bridging`](crate::Grant::bridging).
+    pub bridging: bool,
     /// A client requests the addresses of two DNS servers.
     pub request_dns: bool,
     /// Encryption of a client's session. A server decides by [`Grant::encryption`](crate::Grant::encryption).
@@ -220,6 +223,7 @@ impl Settings {
             remote_address: None,
             ipv4: true,
             ipv6: false,
+            bridging: false,
             request_dns: false,
             encryption: EncryptionPolicy::Off,
             encrypts: true,

@@ -24,12 +24,13 @@ use crate::keepalive::{KeepaliveTimer, Probe};
 use crate::lcp::LcpOptions;
 use crate::multilink::Reassembly;
 use crate::negotiation::{MAX_REJECTED, Negotiation, Signals};
+use crate::network::bcp::BcpOptions;
 use crate::network::ipcp::IpcpOptions;
 use crate::network::ipv6cp::Ipv6cpOptions;
 use crate::packet::{
-    CCP, CHAP, CODE_REJECT, CONFIGURE_REQUEST, Control, DISCARD_REQUEST, ECHO_REPLY, ECHO_REQUEST,
-    ENCRYPTED, IDENTIFICATION, IPCP, IPV4, IPV6, IPV6CP, LCP, MULTILINK, PAP, PROTOCOL_REJECT,
-    TIME_REMAINING, split,
+    BCP, BRIDGED, CCP, CHAP, CODE_REJECT, CONFIGURE_REQUEST, Control, DISCARD_REQUEST, ECHO_REPLY,
+    ECHO_REQUEST, ENCRYPTED, IDENTIFICATION, IPCP, IPV4, IPV6, IPV6CP, LCP, MULTILINK, PAP,
+    PROTOCOL_REJECT, TIME_REMAINING, split,
 };
 use crate::reason::{DownReason, Fault};
 use crate::settings::Settings;
@@ -50,6 +51,8 @@ pub enum Timer {
     Ipcp,
     /// Restart timer of IPv6CP.
     Ipv6cp,
+    /// Restart timer of BCP.
+    Bcp,
     /// Silence of the peer.
     Keepalive,
     /// Next Echo-Request of the MTU probe.
@@ -93,6 +96,7 @@ pub struct Session {
     encryption: Option<Box<EncryptionState>>,
     ipcp: Option<Negotiation<IpcpOptions>>,
     ipv6cp: Option<Negotiation<Ipv6cpOptions>>,
+    bcp: Option<Negotiation<BcpOptions>>,
     reassembly: Option<Box<Reassembly>>,
     keepalive: Option<KeepaliveTimer>,
     probe: Option<Probe>,
@@ -103,6 +107,7 @@ pub struct Session {
     openings: u8,
     is_ipv4_up: bool,
     is_ipv6_up: bool,
+    is_bridge_up: bool,
     reason: Option<DownReason>,
 }
 
@@ -119,6 +124,7 @@ impl Session {
             encryption: None,
             ipcp: None,
             ipv6cp: None,
+            bcp: None,
             reassembly: None,
             keepalive: None,
             probe: None,
@@ -127,6 +133,7 @@ impl Session {
             openings: 0,
             is_ipv4_up: false,
             is_ipv6_up: false,
+            is_bridge_up: false,
             reason: None,
             rng,
         }
@@ -169,7 +176,7 @@ impl Session {
         if protocol == ENCRYPTED {
             return self.receive_encrypted(now, out);
         }
-        if protocol == IPV4 || protocol == IPV6 {
+        if matches!(protocol, IPV4 | IPV6 | BRIDGED) {
             return out.push(Action::Count(Fault::Data));
         }
         self.receive_control(protocol, information, now, out);
@@ -184,7 +191,7 @@ impl Session {
     ) {
         let is_of_phase = match protocol {
             LCP => self.phase != Phase::Dead,
-            CCP | IPCP | IPV6CP => self.phase == Phase::Network,
+            CCP | IPCP | IPV6CP | BCP => self.phase == Phase::Network,
             _ => matches!(self.phase, Phase::Authenticate | Phase::Network),
         };
         if !is_of_phase {
@@ -195,6 +202,7 @@ impl Session {
             CCP => self.encryption.is_some(),
             IPCP => self.ipcp.is_some(),
             IPV6CP => self.ipv6cp.is_some(),
+            BCP => self.bcp.is_some(),
             _ => false,
         };
         if !is_known {
@@ -217,6 +225,11 @@ impl Session {
                 let signals =
                     ipv6cp.map(|ipv6cp| ipv6cp.receive(control, &self.settings, now, out));
                 self.follow_ipv6cp(signals.unwrap_or_default(), now, out);
+            }
+            BCP => {
+                let bcp = self.bcp.as_mut();
+                let signals = bcp.map(|bcp| bcp.receive(control, &self.settings, now, out));
+                self.follow_bcp(signals.unwrap_or_default(), now, out);
             }
             _ => self.receive_authentication(ProtocolPacket { protocol, control }, now, out),
         }
@@ -282,6 +295,10 @@ impl Session {
             IPV6 | IPV6CP => {
                 let signals = { self.ipv6cp.as_mut() }.map(|ipv6cp| ipv6cp.reject_basics(now, out));
                 self.follow_ipv6cp(signals.unwrap_or_default(), now, out);
+            }
+            BRIDGED | BCP => {
+                let signals = { self.bcp.as_mut() }.map(|bcp| bcp.reject_basics(now, out));
+                self.follow_bcp(signals.unwrap_or_default(), now, out);
             }
             _ => {}
         }
@@ -360,7 +377,11 @@ impl Session {
         if core::mem::take(&mut self.is_ipv6_up) {
             out.push(Action::Ipv6Down);
         }
+        if core::mem::take(&mut self.is_bridge_up) {
+            out.push(Action::BridgeDown);
+        }
         self.authentication = None;
+        self.bcp = None;
         self.encryption = None;
         self.ipcp = None;
         self.ipv6cp = None;
@@ -385,6 +406,10 @@ impl Session {
             Timer::Ipv6cp => {
                 let signals = { self.ipv6cp.as_mut() }.map(|ipv6cp| ipv6cp.expire(now, out));
                 self.follow_ipv6cp(signals.unwrap_or_default(), now, out);
+            }
+            Timer::Bcp => {
+                let signals = { self.bcp.as_mut() }.map(|bcp| bcp.expire(now, out));
+                self.follow_bcp(signals.unwrap_or_default(), now, out);
             }
             Timer::Keepalive => self.expire_keepalive(now, out),
             Timer::Probe => self.expire_probe(now, out),
@@ -445,6 +470,10 @@ impl Machine for Session {
             (
                 { self.ipv6cp.as_ref() }.and_then(Negotiation::expires),
                 Timer::Ipv6cp,
+            ),
+            (
+                { self.bcp.as_ref() }.and_then(Negotiation::expires),
+                Timer::Bcp,
             ),
             (
                 { self.keepalive.as_ref() }.map(KeepaliveTimer::expires),

@@ -10,6 +10,7 @@ use crate::keepalive::{FALLBACK_MTU, KeepaliveTimer, Probe};
 use crate::mppe::{KeyLengths, MppeKeys};
 use crate::multilink::{Fragment, Reassembly};
 use crate::negotiation::{Negotiation, Signals};
+use crate::network::bcp::BcpOptions;
 use crate::network::ipcp::IpcpOptions;
 use crate::network::ipv6cp::Ipv6cpOptions;
 use crate::packet::{ENCRYPTED, MULTILINK, split};
@@ -55,6 +56,13 @@ impl Session {
             }
             (Role::Server, ipv4) => (ipv4.map(IpcpOptions::server), grant.ipv6),
         };
+        let bridges = match settings.role {
+            Role::Client => settings.bridging,
+            Role::Server => grant.bridging,
+        };
+        self.bcp = bridges.then(|| Negotiation::new(BcpOptions::new()));
+        // A bridged session is a port of a bridge, and has no addresses.
+        let (ipcp, ipv6) = (ipcp.filter(|_| !bridges), ipv6 && !bridges);
         self.ipcp = ipcp.map(Negotiation::new);
         self.ipv6cp = ipv6.then(|| {
             let options = Ipv6cpOptions::new(self.rng.next_u64(), self.rng.next_u64());
@@ -66,6 +74,9 @@ impl Session {
         }
         if let Some(ipv6cp) = &mut self.ipv6cp {
             ipv6cp.open(now, out);
+        }
+        if let Some(bcp) = &mut self.bcp {
+            bcp.open(now, out);
         }
         self.check_networks(now, out);
     }
@@ -102,11 +113,40 @@ impl Session {
         }
     }
 
+    pub(super) fn follow_bcp(&mut self, signals: Signals, now: Instant, out: &mut Vec<Action>) {
+        if signals.down && core::mem::take(&mut self.is_bridge_up) {
+            out.push(Action::BridgeDown);
+        }
+        if signals.up {
+            self.raise_networks(now, out);
+        }
+        if signals.finished && self.bcp.is_some() {
+            self.check_networks(now, out);
+        }
+    }
+
+    /// Reports BCP up if it is open.
+    fn raise_bridge(&mut self, now: Instant, out: &mut Vec<Action>) {
+        if let Some(bcp) = { self.bcp.as_mut() }.filter(|bcp| bcp.is_open())
+            && !self.is_bridge_up
+        {
+            match bcp.options.link() {
+                Some(link) => {
+                    self.is_bridge_up = true;
+                    out.push(Action::BridgeUp(link));
+                    self.count_opening(now, out);
+                }
+                None => drop(bcp.close(now, out)),
+            }
+        }
+    }
+
     /// Reports network protocols up that are open, as soon as the encryption permits data.
     pub(super) fn raise_networks(&mut self, now: Instant, out: &mut Vec<Action>) {
         if !self.permits_data() {
             return;
         }
+        self.raise_bridge(now, out);
         if let Some(ipcp) = { self.ipcp.as_mut() }.filter(|ipcp| ipcp.is_open())
             && !self.is_ipv4_up
         {
@@ -149,7 +189,8 @@ impl Session {
     pub(super) fn check_networks(&mut self, now: Instant, out: &mut Vec<Action>) {
         let ipv4_rests = self.ipcp.as_ref().is_none_or(Negotiation::is_at_rest);
         let ipv6_rests = self.ipv6cp.as_ref().is_none_or(Negotiation::is_at_rest);
-        if ipv4_rests && ipv6_rests {
+        let bridge_rests = self.bcp.as_ref().is_none_or(Negotiation::is_at_rest);
+        if ipv4_rests && ipv6_rests && bridge_rests {
             self.close(DownReason::NoNetworkProtocol, now, out);
         }
     }

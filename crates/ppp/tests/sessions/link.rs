@@ -233,7 +233,9 @@ impl Pair {
                     assert_ne!(end.ipv6.take(), None, "up and down alternate");
                 }
                 Action::Down(reason) => end.down = Some(reason.clone()),
-                Action::EncryptionUp(_)
+                Action::BridgeUp(_)
+                | Action::BridgeDown
+                | Action::EncryptionUp(_)
                 | Action::FlushEncryption
                 | Action::MtuReduced(_)
                 | Action::Deliver(_)

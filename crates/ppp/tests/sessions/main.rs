@@ -1,5 +1,6 @@
 //! Sessions against each other in virtual time, and against packets of a foreign peer.
 
+mod bridging;
 mod encryption;
 mod end;
 mod hostile;
