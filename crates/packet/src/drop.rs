@@ -76,6 +76,8 @@ drops! {
     MppePlain = "mppe-plain",
     /// Another worker uses the cipher of this MPPE session, while the number of workers changes.
     MppeBusy = "mppe-busy",
+    /// The other end of a bridged PPP session does not take the frame: it has a VLAN tag, or is a BPDU (RFC 3518, 5).
+    PppBridged = "ppp-bridged",
     /// A tag of a PPPoE discovery packet exceeds the packet, or is too long to be repeated (RFC 2516, 4).
     PppoeTag = "pppoe-tag",
     /// No PPPoE service, or no offer, has the requested name.

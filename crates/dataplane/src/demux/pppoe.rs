@@ -174,13 +174,20 @@ pub(crate) fn is_fragment_of_data(behind: &[u8]) -> bool {
     let protocol = carried.map_or(0, |(protocol, _)| protocol);
     let is_whole = rest.first().is_some_and(|flags| flags & WHOLE == WHOLE);
     Header::new(*header).protocol == ppp::MULTILINK
-        && (!is_whole || ethertype_of(protocol).is_some() || protocol == ppp::ENCRYPTED)
+        && (!is_whole
+            || ethertype_of(protocol).is_some()
+            || matches!(protocol, ppp::ENCRYPTED | ppp::BRIDGED))
 }
 
 /// Returns true if session data, from its PPPoE header on, is encrypted.
 pub(crate) fn is_encrypted(behind: &[u8]) -> bool {
+    protocol_of(behind) == Some(ppp::ENCRYPTED)
+}
+
+/// Returns the PPP protocol of session data, from its PPPoE header on.
+pub(crate) fn protocol_of(behind: &[u8]) -> Option<u16> {
     let header = behind.first_chunk().copied().map(Header::new);
-    header.is_some_and(|header| header.protocol == ppp::ENCRYPTED)
+    header.map(|header| header.protocol)
 }
 
 /// Writes the length of the IP packet of a frame into the header of the PPPoE session in front of it.

@@ -9,6 +9,7 @@
 //! A worker chooses the encapsulation once for a vector, and calls it directly.
 
 pub mod between;
+pub mod bridged;
 pub(crate) mod incomplete;
 pub mod l2tp;
 pub mod mppe;
@@ -19,6 +20,7 @@ mod null;
 mod outer;
 mod pass;
 mod segment_size;
+mod session_data;
 mod source;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -58,6 +60,8 @@ macro_rules! encapsulations {
             Mppe(crate::encap::mppe::Mppe),
             /// Packets of an L2TP session in datagrams.
             L2tp(crate::encap::l2tp::L2tp),
+            /// Frames of a bridge in a PPPoE session.
+            Bridged(crate::encap::bridged::Bridged),
             #[cfg(test)]
             /// IPv4 packets behind a bare IPv4 header, for tests.
             Null(crate::encap::null::Null),

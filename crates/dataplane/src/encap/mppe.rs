@@ -9,20 +9,20 @@
 
 mod settings;
 
-use frame::{Frame, InterfaceId, Offload, Pool, Segmentation};
+use frame::{Frame, InterfaceId, Offload, Pool};
 use ppp::{ENCRYPTED, Encryptor, MPPE_HEADER, MppeFault};
 
 pub use self::settings::{Ciphers, Mppe};
 
 use super::multilink::{below, direct};
+use super::session_data::{SessionPacket, add_front, complete, unfinished};
 use super::{Arrival, Batch, Encap, Next, OuterPath, mark_decapsulated, put, settle};
 use crate::agenda::Item;
 use crate::bridge::packet_at;
 use crate::counters::Traffic;
-use crate::demux::pppoe::{self, Header};
+use crate::demux::pppoe;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
-use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::rings::Handed;
 use crate::tap::{self, Direction};
@@ -43,7 +43,7 @@ impl Mppe {
     ///
     /// # Errors
     /// The frame has no session header, or there is no room for four more bytes.
-    fn encrypt(
+    pub(super) fn encrypt(
         cipher: &mut Encryptor,
         frame: &mut Frame,
         pool: &mut Pool,
@@ -52,7 +52,7 @@ impl Mppe {
         if !pppoe::is_behind(frame.bytes(), l3) {
             return Err(DropReason::PppoeMalformed);
         }
-        add_front(frame, pool)?;
+        add_front(frame, ADDED, pool)?;
         let front = l3 - PROTOCOL;
         let bytes = frame.bytes_mut();
         bytes.copy_within(ADDED..ADDED + front, 0);
@@ -67,6 +67,20 @@ impl Mppe {
         outer[PROTOCOL..].copy_from_slice(&header);
         frame.offload = Offload::FINISHED;
         Ok(())
+    }
+
+    /// Encrypts a frame of session data in place.
+    ///
+    /// # Errors
+    /// The frame cannot be encrypted, or another worker uses the cipher.
+    pub(super) fn encrypt_one(
+        &self,
+        frame: &mut Frame,
+        outlet: &mut Outlet,
+    ) -> Result<(), DropReason> {
+        let encrypted =
+            { &self.ciphers }.transmit(|cipher| Self::encrypt(cipher, frame, &mut outlet.pool));
+        encrypted.unwrap_or(Err(DropReason::MppeBusy))
     }
 
     /// Returns where an encrypted frame goes: whole or in fragments to the interface below.
@@ -90,92 +104,63 @@ impl Mppe {
     fn receive(
         &self,
         cx: &Context<'_>,
-        mut frame: Frame,
+        frame: Frame,
         outlet: &mut Outlet,
     ) -> Result<Option<Frame>, (Frame, DropReason)> {
         let at = packet_at(frame.bytes());
-        let Some(mut packet) = session_packet(&frame, at) else {
-            return Err((frame, DropReason::PppMalformed));
+        let Some(mut whole) = complete(frame, at, self.framing.as_ref(), outlet)? else {
+            return Ok(None);
         };
-        let mut fragment = None;
-        if packet.protocol == ppp::MULTILINK {
-            match self.join(&frame, outlet) {
-                Ok(Some((whole, protocol))) => {
-                    packet = SessionPacket {
-                        protocol,
-                        start: usize::from(whole.l3),
-                        end: whole.len(),
-                    };
-                    fragment = Some(core::mem::replace(&mut frame, whole));
-                }
-                Ok(None) => {
-                    outlet.pool.free(frame);
-                    return Ok(None);
-                }
-                Err(reason) => return Err((frame, reason)),
-            }
+        if let Err(reason) = self.open(&mut whole.frame, &whole.packet) {
+            return Err((whole.into_received(outlet), reason));
         }
-        let opened = self.open(&mut frame, &packet);
-        match (opened, fragment) {
-            (Ok(()), fragment) => {
-                fragment.map(|fragment| outlet.pool.free(fragment));
-                mark_decapsulated(&mut frame, self.id);
-                if cx.interfaces.taps().any() {
-                    tap::show(cx, self.id, Direction::Received, &frame, 0, outlet);
-                }
-                Ok(Some(frame))
-            }
-            (Err(reason), Some(fragment)) => {
-                outlet.pool.free(frame);
-                Err((fragment, reason))
-            }
-            (Err(reason), None) => Err((frame, reason)),
+        let mut frame = whole.into_frame(outlet);
+        mark_decapsulated(&mut frame, self.id);
+        if cx.interfaces.taps().any() {
+            tap::show(cx, self.id, Direction::Received, &frame, 0, outlet);
         }
-    }
-
-    /// Reassembles a fragment. Returns the complete packet as a frame whose `l3` is behind the protocol field, and its
-    /// protocol.
-    fn join(&self, frame: &Frame, outlet: &mut Outlet) -> Result<Option<(Frame, u16)>, DropReason> {
-        let framing = self.framing.as_ref().ok_or(DropReason::PppoeProtocol)?;
-        let mut incomplete = core::mem::take(&mut outlet.incomplete);
-        let joined = framing.reassemble(frame, &mut incomplete, outlet);
-        outlet.incomplete = incomplete;
-        joined
+        Ok(Some(frame))
     }
 
     /// Decrypts the packet in a frame, and cuts the frame down to it, behind an Ethernet header.
     fn open(&self, frame: &mut Frame, packet: &SessionPacket) -> Result<(), DropReason> {
-        if packet.protocol != ENCRYPTED {
-            return Err(DropReason::MppePlain);
-        }
-        let (start, kind) = self.decrypt(frame, packet)?;
-        let cut = frame
-            .set_len(packet.end)
-            .then(|| settle(frame, start, kind));
+        let inner = self.decrypt(frame, packet)?;
+        let kind = pppoe::ethertype_of(inner.protocol).ok_or(DropReason::PppoeProtocol)?;
+        let cut = frame.set_len(inner.end);
+        let cut = cut.then(|| settle(frame, inner.start, kind.to_be_bytes()));
         cut.flatten().ok_or(DropReason::MppeMalformed)
     }
 
-    /// Decrypts a packet in a frame. Returns the offset of the IP packet and its EtherType.
-    fn decrypt(
+    /// Decrypts a packet in a frame, in place. Returns the inner packet.
+    ///
+    /// # Errors
+    /// The packet is in clear text, or cannot be decrypted.
+    pub(super) fn decrypt(
         &self,
         frame: &mut Frame,
         packet: &SessionPacket,
-    ) -> Result<(usize, [u8; 2]), DropReason> {
+    ) -> Result<SessionPacket, DropReason> {
+        if packet.protocol != ENCRYPTED {
+            return Err(DropReason::MppePlain);
+        }
         let bytes = frame.bytes_mut().get_mut(packet.start..packet.end);
         let bytes = bytes.ok_or(DropReason::MppeMalformed)?;
         let decrypted = self.ciphers.receive(|cipher| {
             let packet = cipher.decrypt(bytes).map_err(drop_reason)?;
             let (protocol, inner) = ppp::split(packet).map_err(|_| DropReason::MppeMalformed)?;
-            let kind = pppoe::ethertype_of(protocol).ok_or(DropReason::PppoeProtocol)?;
-            Ok((inner.len(), kind.to_be_bytes()))
+            Ok((protocol, inner.len()))
         });
-        let (inner, kind) = decrypted.unwrap_or(Err(DropReason::MppeBusy))?;
-        Ok((packet.end - inner, kind))
+        let (protocol, inner) = decrypted.unwrap_or(Err(DropReason::MppeBusy))?;
+        Ok(SessionPacket {
+            protocol,
+            start: packet.end - inner,
+            end: packet.end,
+        })
     }
 
     /// Hands a packet that a stateful cipher cannot decrypt to control, which requests a reset; without a service for
     /// it the frame is dropped.
-    fn request_reset(&self, cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
+    pub(super) fn request_reset(&self, cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
         outlet.counters.dropped(DropReason::MppeLost);
         let at = packet_at(frame.bytes());
         let protocol = frame.bytes_mut().get_mut(at + pppoe::HEADER - PROTOCOL..);
@@ -189,41 +174,6 @@ impl Mppe {
             _ => outlet.pool.free(frame),
         }
     }
-}
-
-/// The PPP packet in a frame of session data.
-struct SessionPacket {
-    protocol: u16,
-    /// Offset of the information field.
-    start: usize,
-    /// Offset behind the information field.
-    end: usize,
-}
-
-/// Returns the PPP packet behind the PPPoE header at offset `at`; `None` where lengths contradict each other.
-fn session_packet(frame: &Frame, at: usize) -> Option<SessionPacket> {
-    let (header, rest) = frame.bytes().get(at..)?.split_first_chunk()?;
-    let header = Header::new(*header);
-    let start = at + pppoe::HEADER;
-    Some(SessionPacket {
-        protocol: header.protocol(),
-        start,
-        end: start + header.packet_bytes(rest.len())?,
-    })
-}
-
-/// Extends a frame at its front by the bytes that the encryption adds.
-fn add_front(frame: &mut Frame, pool: &mut Pool) -> Result<(), DropReason> {
-    if frame.push_front(ADDED) {
-        return Ok(());
-    }
-    let larger = pool.alloc(ADDED + frame.len());
-    let mut larger = larger.ok_or(DropReason::NoBuffer)?;
-    larger.bytes_mut()[ADDED..].copy_from_slice(frame.bytes());
-    larger.copy_meta(frame);
-    larger.l3 = frame.l3;
-    pool.free(core::mem::replace(frame, larger));
-    Ok(())
 }
 
 /// Returns the drop of a packet that cannot be decrypted.
@@ -332,13 +282,4 @@ impl Encap for Mppe {
         }
         all
     }
-}
-
-/// Sends a frame with a pending checksum or segmentation to be finished. The frame, or its segments, return here.
-#[cold]
-fn unfinished(id: InterfaceId, frame: &mut Frame) -> Next {
-    if frame.offload.segmentation == Segmentation::Fragments {
-        frame.offload.segmentation = Segmentation::None;
-    }
-    Next::Finish(OutId::tunnel(id), u32::MAX)
 }

@@ -147,6 +147,11 @@ macro_rules! functions {
                         let joins = session.framing.is_some();
                         pppoe::is_encrypted(behind) || joins && pppoe::is_fragment_of_data(behind)
                     }
+                    Self::Bridged(session) => {
+                        let joins = session.framing.is_some();
+                        pppoe::protocol_of(behind).is_some_and(|protocol| session.takes(protocol))
+                            || joins && pppoe::is_fragment_of_data(behind)
+                    }
                     _ => false,
                 }
             }

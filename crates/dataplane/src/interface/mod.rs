@@ -55,7 +55,7 @@ pub struct Interface {
     pub ipv4: bool,
     /// IPv6 is enabled.
     pub ipv6: bool,
-    /// A PPP session whose packets are encrypted: session data in clear text does not enter by it.
+    /// A PPP session whose packets are encrypted, or frames of a bridge: IP packets in session data do not enter by it.
     pub encrypted: bool,
     /// VLAN interfaces exist on it. Maintained by the table; ignored on writes.
     pub vlans: bool,

@@ -230,7 +230,12 @@ fn of_session(
     let interface = { cx.interfaces.get(id) }.filter(|interface| interface.running);
     let interface = interface.ok_or(Exit::Drop(DropReason::InterfaceDown))?;
     if interface.encrypted {
-        return Err(Exit::Drop(DropReason::MppePlain));
+        let encrypts = |session: &Encapsulation| matches!(session, Encapsulation::Mppe(_));
+        let reason = match cx.interfaces.tunnel(id.slot() as u32, encrypts) {
+            Some(true) => DropReason::MppePlain,
+            _ => DropReason::PppoeProtocol,
+        };
+        return Err(Exit::Drop(reason));
     }
     Ok(Arrived {
         id,

@@ -89,7 +89,10 @@ fn line(laid: &LayoutEntry, intent: &Intent) -> Interface {
         running: laid.link.running,
         ethernet: laid.link.ethernet,
         ipv4: !laid.disabled && !laid.is_slave(),
-        encrypted: matches!(laid.tunnel, Some(Encapsulation::Mppe(_))),
+        encrypted: matches!(
+            laid.tunnel,
+            Some(Encapsulation::Mppe(_) | Encapsulation::Bridged(_))
+        ),
         ipv6: !(laid.disabled || laid.is_slave() || intent.ipv6.disabled),
         mac: laid.link.mac,
         mtu: laid.link.mtu,

@@ -6,7 +6,7 @@ use super::Control;
 use crate::feature::{Effects, NewObject};
 use crate::firewall::Around;
 use crate::intent::{ItemId, ItemState, Route};
-use crate::object::{DynamicName, DynamicQueue, Made, Owner};
+use crate::object::{DynamicBridgePort, DynamicName, DynamicQueue, Made, Owner};
 use crate::plan::Step;
 use crate::recompute_set::RecomputeSet;
 use crate::rib::{V4, V6};
@@ -66,6 +66,7 @@ impl Control {
             Made::ListEntry(entry) => self.firewall.add_entry(id, entry, self.now),
             Made::Queue(queue) => self.set_dynamic_queue(id, Some(*queue)),
             Made::Name(name) => self.set_dynamic_name(id, Some(name)),
+            Made::BridgePort(port) => self.set_dynamic_port(id, Some(*port)),
         }
     }
 
@@ -78,6 +79,12 @@ impl Control {
     fn set_dynamic_name(&mut self, id: ItemId, name: Option<DynamicName>) {
         let mut out = Effects::default();
         { &mut self.features.dns }.set_dynamic(id, name, self.now, &mut out);
+        self.carry_out(out);
+    }
+
+    fn set_dynamic_port(&mut self, id: ItemId, port: Option<DynamicBridgePort>) {
+        let mut out = Effects::default();
+        { &mut self.features.bridges }.set_dynamic_port(id, port, self.now, &mut out);
         self.carry_out(out);
     }
 
@@ -107,6 +114,7 @@ impl Control {
             }
             "/queue/simple" => self.set_dynamic_queue(id, None),
             "/ip/dns/static" => self.set_dynamic_name(id, None),
+            "/interface/bridge/port" => self.set_dynamic_port(id, None),
             path if self.firewall.desk(path).is_some() => self.firewall.unmake(path, id),
             _ => intent.put(id, ItemState::Interface(None), touched),
         }

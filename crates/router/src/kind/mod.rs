@@ -10,6 +10,7 @@
 
 pub(crate) mod bond;
 pub(crate) mod bridge;
+pub(crate) mod bridged;
 mod idle;
 pub(crate) mod l2tp;
 mod list;

@@ -118,6 +118,9 @@ impl Control {
                 self.annotate_route6(Id(id), row);
                 row.flag("static", false);
             }
+            "/interface/bridge/port" => {
+                self.features.bridges.annotate_dynamic_port(id, row);
+            }
             "/interface/list/member" => {
                 let member = intent.members.get(&id)?;
                 row.set("list", Value::Reference((&*member.list).into()));

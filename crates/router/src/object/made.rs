@@ -35,6 +35,8 @@ pub enum Made {
     Queue(Box<DynamicQueue>),
     /// A name in the DNS.
     Name(DynamicName),
+    /// A port of a bridge.
+    BridgePort(Box<DynamicBridgePort>),
 }
 
 impl Made {
@@ -55,6 +57,7 @@ impl Made {
             },
             Self::Queue(_) => "/queue/simple",
             Self::Name(_) => "/ip/dns/static",
+            Self::BridgePort(_) => "/interface/bridge/port",
         }
     }
 }
@@ -92,6 +95,27 @@ pub struct DynamicName {
     pub name: Name,
     /// Its address.
     pub address: IpAddr,
+}
+
+/// A dynamic port of a bridge. `None` leaves a setting at the default of configured ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DynamicBridgePort {
+    /// The bridge.
+    pub bridge: Name,
+    /// The interface.
+    pub interface: Name,
+    /// VLAN of untagged frames.
+    pub pvid: Option<u16>,
+    /// Port priority, in steps of 0x10.
+    pub priority: Option<u8>,
+    /// Path cost.
+    pub path_cost: Option<u32>,
+    /// Split horizon: frames do not pass between ports with one number.
+    pub horizon: Option<u32>,
+    /// Hosts are learned.
+    pub learn: Option<bool>,
+    /// DHCP servers may be behind the port.
+    pub trusted: bool,
 }
 
 /// An entry of an address list.

@@ -22,7 +22,7 @@ use crate::compile::address::OfferKey;
 use crate::intent::ItemId;
 use crate::rib::{V4, V6};
 
-pub use made::{DynamicName, DynamicQueue, ListEntry, Made, QueueTarget};
+pub use made::{DynamicBridgePort, DynamicName, DynamicQueue, ListEntry, Made, QueueTarget};
 
 /// First id of dynamic objects.
 pub const DYNAMIC: u64 = 1 << 63;

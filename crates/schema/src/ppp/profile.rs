@@ -67,9 +67,7 @@ const ADDRESSES: &[Property] = &[
 ];
 
 const BRIDGING: &[Property] = &[
-    reference("bridge", "interface", "Bridge to which sessions are added")
-        .optional()
-        .inert(),
+    reference("bridge", "interface", "Bridge to which sessions are added").optional(),
     Property::new(
         "bridge-horizon",
         Kind::Or(
@@ -81,31 +79,22 @@ const BRIDGING: &[Property] = &[
         ),
         "Bridge horizon",
     )
-    .optional()
-    .inert(),
-    words("bridge-learning", YES_NO, "Whether hosts are learned")
-        .default("default")
-        .inert(),
-    number("bridge-path-cost", 1, 200_000_000, "Bridge path cost")
-        .optional()
-        .inert(),
+    .optional(),
+    words("bridge-learning", YES_NO, "Whether hosts are learned").default("default"),
+    number("bridge-path-cost", 1, 200_000_000, "Bridge path cost").optional(),
     Property::new(
         "bridge-port-priority",
         Kind::Hex { max: 0xff },
         "Priority of the bridge port",
     )
-    .optional()
-    .inert(),
+    .optional(),
     words(
         "bridge-port-trusted",
         YES_NO,
         "Whether DHCP servers may be there",
     )
-    .default("default")
-    .inert(),
-    number("bridge-port-vid", 1, 4_094, "VLAN of untagged frames")
-        .optional()
-        .inert(),
+    .default("default"),
+    number("bridge-port-vid", 1, 4_094, "VLAN of untagged frames").optional(),
 ];
 
 const LIMITS: &[Property] = &[

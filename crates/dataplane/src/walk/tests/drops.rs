@@ -372,7 +372,8 @@ const OF_MPPE: [DropReason; 8] = [
 ];
 
 /// Control packets of PPP, covered by the tests of its feature.
-const OF_PPP: [DropReason; 8] = [
+const OF_PPP: [DropReason; 9] = [
+    DropReason::PppBridged,
     DropReason::PppRate,
     DropReason::PppDemand,
     DropReason::PppLink,

@@ -229,7 +229,9 @@ impl Subscriber {
                     self.progress = Progress::default();
                     self.discover(client::Event::Close, env);
                 }
-                ppp::Action::EncryptionUp(_)
+                ppp::Action::BridgeUp(_)
+                | ppp::Action::BridgeDown
+                | ppp::Action::EncryptionUp(_)
                 | ppp::Action::FlushEncryption
                 | ppp::Action::Verify(_)
                 | ppp::Action::LinkUp(_)

@@ -8,6 +8,7 @@
 //! An interface becomes a port when the layout makes it a slave of the bridge (`compile/joined.rs`). Workers bridge
 //! frames by `dataplane::bridge::Bridge`; every change replaces this value as a whole.
 
+mod dynamic;
 mod hosts;
 mod members;
 mod own_source;
@@ -47,6 +48,7 @@ use crate::compile::LayoutEntry;
 use crate::drive::timers::Timers;
 use crate::intent::{Indexed, Interface, ItemId, ItemState, Name};
 use crate::kind::bridge::{self, MENU};
+use crate::object::DYNAMIC;
 use crate::running::Running;
 
 const PORTS: &str = "/interface/bridge/port";
@@ -363,8 +365,9 @@ impl Bridges {
         for id in gone {
             self.put(id, None, out);
         }
-        self.ports.clear();
-        self.port_items.clear();
+        // Ports of sessions outlive a load.
+        self.ports.retain(|id, _| id & DYNAMIC != 0);
+        self.port_items.retain(|(_, id)| id & DYNAMIC != 0);
         self.vlans.clear();
         self.statics.clear();
         self.groups.clear();

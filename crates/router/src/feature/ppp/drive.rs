@@ -155,6 +155,8 @@ impl Ppp {
                 Action::Ipv4Down => self.ipv4_down(serial, out),
                 Action::Ipv6Up(ipv6) => self.ipv6_up(serial, ipv6, now, out),
                 Action::Ipv6Down => self.ipv6_down(serial, out),
+                Action::BridgeUp(link) => self.bridge_up(serial, link, now, out),
+                Action::BridgeDown => self.bridge_down(serial, out),
                 Action::Deliver(_) => out.push(Effect::Lost(DropReason::PppEarly, 1)),
                 Action::Down(reason) => self.end(serial, &reason, now, out),
                 Action::Count(fault) => out.push(Effect::Lost(drop_reason(fault), 1)),
@@ -230,6 +232,7 @@ const fn drop_reason(fault: Fault) -> DropReason {
         | Fault::Method
         | Fault::Stale
         | Fault::Data
+        | Fault::BridgedKind
         | Fault::Unexpected => DropReason::PppUnexpected,
     }
 }

@@ -51,6 +51,7 @@ impl Ppp {
             remote_address: fixed(&profile.remote),
             ipv4: true,
             ipv6: profile.carries_ipv6(),
+            bridging: profile.bridge.is_some(),
             request_dns: dial.dns != PeerDns::No,
             encryption: profile.encryption_policy(),
             ..of_carrier.clone()
@@ -127,12 +128,13 @@ impl Ppp {
             Err(pool) => return self.refuse(serial, &user, &Refusal::NoAddress(pool), out),
         };
         let ipv4 = ipv4(&leases, &grant);
-        if ipv4.is_none() {
+        if ipv4.is_none() && profile.bridge.is_none() {
             self.warn_without_ipv4(serial, &grant, out);
         }
         let answer = Box::new(ppp::Grant {
             ipv4,
             ipv6: profile.carries_ipv6(),
+            bridging: profile.bridge.is_some(),
             encryption: grant.encryption,
             key_lengths: grant.key_lengths,
             proof,

@@ -12,6 +12,7 @@
 mod aaa;
 mod active;
 mod bindings;
+mod bridging;
 mod carrier;
 mod demand;
 mod dial;

@@ -67,9 +67,18 @@ pub(super) const fn owner_of_rules(serial: u64) -> Owner {
     }
 }
 
+/// Owner of the port of a bridge.
+pub(super) const fn owner_of_port(serial: u64) -> Owner {
+    Owner {
+        feature: "ppp-bridge",
+        number: serial,
+    }
+}
+
 /// All owners of a session.
-pub(super) fn owners(serial: u64) -> [Owner; 6] {
+pub(super) fn owners(serial: u64) -> [Owner; 7] {
     [
+        owner_of_port(serial),
         owner4(serial),
         owner6(serial),
         owner_of_lists(serial),

@@ -150,7 +150,7 @@ impl Ppp {
     }
 
     /// Makes the interface of a session when its first network protocol opens.
-    fn open(&mut self, serial: u64, now: Instant, out: &mut Effects) {
+    pub(super) fn open(&mut self, serial: u64, now: Instant, out: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&serial) else {
             return;
         };
@@ -302,7 +302,7 @@ impl Ppp {
     }
 
     /// Logs the user in: accounting and `on-up` begin.
-    fn come_up(&mut self, serial: u64, now: Instant, out: &mut Effects) {
+    pub(super) fn come_up(&mut self, serial: u64, now: Instant, out: &mut Effects) {
         let Some(session) = self.sessions.get_mut(&serial) else {
             return;
         };

@@ -70,6 +70,14 @@ pub(super) struct Profile {
     pub(super) ipv6: Option<Choice>,
     pub(super) encryption: Option<Choice>,
     pub(super) clamp_mss: Option<bool>,
+    /// Bridge of the sessions, and settings of their ports.
+    pub(super) bridge: Option<Name>,
+    pub(super) bridge_vid: Option<u16>,
+    pub(super) bridge_priority: Option<u8>,
+    pub(super) bridge_cost: Option<u32>,
+    pub(super) bridge_horizon: Option<u32>,
+    pub(super) bridge_learning: Option<bool>,
+    pub(super) bridge_trusted: Option<bool>,
     pub(super) on_up: Option<Box<str>>,
     pub(super) on_down: Option<Box<str>>,
 }
@@ -151,6 +159,13 @@ impl Profile {
             ipv6: choice(item.text("use-ipv6")),
             encryption: choice(item.text("use-encryption")),
             clamp_mss: yes("change-tcp-mss"),
+            bridge: word("bridge"),
+            bridge_vid: small(item, "bridge-port-vid"),
+            bridge_priority: small(item, "bridge-port-priority"),
+            bridge_cost: small(item, "bridge-path-cost"),
+            bridge_horizon: small(item, "bridge-horizon"),
+            bridge_learning: yes("bridge-learning"),
+            bridge_trusted: yes("bridge-port-trusted"),
             on_up: text("on-up").map(Into::into),
             on_down: text("on-down").map(Into::into),
         }
@@ -185,6 +200,13 @@ impl Profile {
             ipv6: prefer(self.ipv6, &default.ipv6),
             encryption: prefer(self.encryption, &default.encryption),
             clamp_mss: prefer(self.clamp_mss, &default.clamp_mss),
+            bridge: prefer(self.bridge, &default.bridge),
+            bridge_vid: prefer(self.bridge_vid, &default.bridge_vid),
+            bridge_priority: prefer(self.bridge_priority, &default.bridge_priority),
+            bridge_cost: prefer(self.bridge_cost, &default.bridge_cost),
+            bridge_horizon: prefer(self.bridge_horizon, &default.bridge_horizon),
+            bridge_learning: prefer(self.bridge_learning, &default.bridge_learning),
+            bridge_trusted: prefer(self.bridge_trusted, &default.bridge_trusted),
             on_up: prefer(self.on_up, &default.on_up),
             on_down: prefer(self.on_down, &default.on_down),
         }
@@ -207,6 +229,15 @@ impl Profile {
 
 fn prefer<T: Clone>(own: Option<T>, default: &Option<T>) -> Option<T> {
     own.or_else(|| default.clone())
+}
+
+/// Reads a number, decimal or hexadecimal.
+fn small<T: TryFrom<i64>>(item: &Item, property: &str) -> Option<T> {
+    match item.get(property)? {
+        Value::Hex(number) => T::try_from(i64::try_from(*number).ok()?).ok(),
+        Value::Number(number) => T::try_from(*number).ok(),
+        _ => None,
+    }
 }
 
 fn choice(word: &str) -> Option<Choice> {

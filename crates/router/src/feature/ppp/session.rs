@@ -5,7 +5,7 @@ use dataplane::encap::mppe::Ciphers;
 use dataplane::encap::multilink::Sequence;
 use frame::InterfaceId;
 use machine::{Duration, Instant, Machine};
-use ppp::{CloseReason, Ipv4Link, Ipv6Link, Link};
+use ppp::{BridgeLink, CloseReason, Ipv4Link, Ipv6Link, Link};
 
 use super::carrier::{LinkEnd, LinkId, LinkSetup};
 use super::grant::{Grant, Leases};
@@ -13,6 +13,7 @@ use super::radius::PendingUser;
 use super::rules::RuleSet;
 use crate::intent::{ItemId, Name};
 use crate::kind::AnyKind;
+use crate::kind::bridged::{self, Bridged};
 use crate::kind::mppe::{self, Mppe};
 use crate::kind::multilink::Multilink;
 
@@ -51,6 +52,8 @@ pub(super) struct Login {
     pub(super) sequence: Option<Sequence>,
     /// Encryption of the session, and the state of its ciphers.
     pub(super) encryption: Option<SessionEncryption>,
+    /// Frames of a bridge pass, and these are accepted by the other end.
+    pub(super) bridge: Option<BridgeLink>,
     pub(super) ipv4: Option<Ipv4Link>,
     pub(super) ipv6: Option<Ipv6Link>,
     /// When the first network protocol opened.
@@ -181,6 +184,7 @@ impl Login {
             link: None,
             sequence: None,
             encryption: None,
+            bridge: None,
             ipv4: None,
             ipv6: None,
             opened: None,
@@ -217,10 +221,17 @@ impl Login {
             return DEFAULT_MTU;
         };
         let mtu = link.multilink.transmit_mrru.unwrap_or(0).max(link.mtu);
-        match self.encryption {
-            Some(_) => mtu.saturating_sub(mppe::OVERHEAD),
-            None => mtu,
-        }
+        let encryption = if self.encryption.is_some() {
+            mppe::OVERHEAD
+        } else {
+            0
+        };
+        let frame = if self.bridge.is_some() {
+            bridged::OVERHEAD
+        } else {
+            0
+        };
+        mtu.saturating_sub(encryption + frame)
     }
 
     /// Returns RouterOS's name of the encryption; empty for a session in clear text.
@@ -247,7 +258,13 @@ impl Login {
             mtu: link.mtu,
             ciphers: encryption.ciphers.clone(),
         });
-        encryption.map_or(session, AnyKind::from)
+        let session = encryption.map_or(session, AnyKind::from);
+        let bridge = self.link.zip(self.bridge).map(|(link, takes)| Bridged {
+            session: session.clone(),
+            mtu: link.mtu,
+            takes,
+        });
+        bridge.map_or(session, AnyKind::from)
     }
 
     /// Returns the traffic when it was last read.

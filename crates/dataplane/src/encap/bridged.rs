@@ -1,0 +1,229 @@
+//! PPPoE sessions that carry the frames of a bridge (BCP, RFC 3518), with or without MPPE and multilink framing.
+//!
+//! ```text
+//! Ethernet | PPPoE | 0031 | flags (8), MAC type (8) | Ethernet frame
+//! ```
+//! With MPPE the packet is encrypted from its protocol field on. A frame that exceeds the link travels in fragments.
+
+mod settings;
+
+use frame::{Frame, InterfaceId, Offload, Pool};
+use ppp::{BRIDGED, BRIDGED_FRONT, BridgedFrame};
+
+pub use self::settings::Bridged;
+
+use super::multilink::{below, direct};
+use super::session_data::{CompletePacket, add_front, complete, unfinished};
+use super::{Arrival, Batch, DEPTH, ETHERNET, Encap, Next, OuterPath, mark_decapsulated, put};
+use crate::agenda::Item;
+use crate::bridge::packet_at;
+use crate::counters::Traffic;
+use crate::drop::DropReason;
+use crate::encap::mppe::Mppe;
+use crate::interface::{Ends, Interface};
+use crate::outlet::Outlet;
+use crate::rings::Handed;
+use crate::tap::{self, Direction};
+use crate::walk::{self, Context, Exit};
+
+/// Destination of BPDUs (802.1D, 7.12.3).
+const BRIDGES: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0];
+/// EtherTypes of VLAN tags.
+const TAGS: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
+
+impl Bridged {
+    /// Returns the worker by which all frames of the session pass, if their order matters to cipher or framing; `None`
+    /// if it is this worker.
+    fn home(&self, outlet: &Outlet) -> Option<u16> {
+        let is_ordered = self.encryption.is_some() || self.framing.is_some();
+        is_ordered.then(|| outlet.home_of(self.id)).flatten()
+    }
+
+    /// Puts the headers in front of a frame. The packet begins behind the protocol field then.
+    ///
+    /// # Errors
+    /// The other end does not take the frame, or it has passed too many tunnels.
+    fn enclose(&self, frame: &mut Frame, pool: &mut Pool) -> Result<(), DropReason> {
+        let bytes = frame.bytes();
+        let link = bytes.first_chunk::<ETHERNET>();
+        let link = link.ok_or(DropReason::TunnelMalformed)?;
+        let (is_bpdu, is_tagged) = (link[..6] == BRIDGES, TAGS.contains(&[link[12], link[13]]));
+        if is_bpdu && !self.has_bpdus || is_tagged && !self.has_tags {
+            return Err(DropReason::PppBridged);
+        }
+        if frame.depth >= DEPTH {
+            return Err(DropReason::TunnelDepth);
+        }
+        let carried = (2 + BRIDGED_FRONT.len() + bytes.len()) as u16;
+        let header = self.header.len();
+        let front = header + BRIDGED_FRONT.len();
+        add_front(frame, front, pool)?;
+        frame.depth += 1;
+        let (outer, flags) = frame.bytes_mut()[..front].split_at_mut(header);
+        outer.copy_from_slice(&self.header);
+        outer[header - 4..header - 2].copy_from_slice(&carried.to_be_bytes());
+        flags.copy_from_slice(&BRIDGED_FRONT);
+        frame.l3 = header as u16;
+        Ok(())
+    }
+
+    /// Returns where an enclosed frame goes: whole or in fragments to the interface below.
+    fn next(&self, frame: &mut Frame, under: InterfaceId) -> Next {
+        let longest = usize::from(frame.l3) + usize::from(self.mtu);
+        if frame.len() <= longest {
+            frame.egress = under;
+            return Next::Out(self.out);
+        }
+        match self.framing {
+            Some(_) => Next::Fragments,
+            None => Next::Lost(DropReason::TooBig),
+        }
+    }
+
+    /// Cuts a received frame down to the bridged frame. Returns `None` for a fragment of an incomplete packet.
+    ///
+    /// # Errors
+    /// The received frame, and why it is dropped.
+    fn receive(
+        &self,
+        cx: &Context<'_>,
+        frame: Frame,
+        outlet: &mut Outlet,
+    ) -> Result<Option<Frame>, (Frame, DropReason)> {
+        let at = packet_at(frame.bytes());
+        let Some(mut whole) = complete(frame, at, self.framing.as_ref(), outlet)? else {
+            return Ok(None);
+        };
+        if let Err(reason) = extract(self.encryption.as_ref(), &mut whole) {
+            return Err((whole.into_received(outlet), reason));
+        }
+        let mut frame = whole.into_frame(outlet);
+        mark_decapsulated(&mut frame, self.id);
+        (frame.flow, frame.l3, frame.offload) = (0, ETHERNET as u16, Offload::FINISHED);
+        if cx.interfaces.taps().any() {
+            tap::show(cx, self.id, Direction::Received, &frame, 0, outlet);
+        }
+        Ok(Some(frame))
+    }
+}
+
+/// Decrypts a packet, and cuts its frame down to the bridged frame.
+fn extract(encryption: Option<&Mppe>, whole: &mut CompletePacket) -> Result<(), DropReason> {
+    let packet = match encryption {
+        Some(encryption) => &encryption.decrypt(&mut whole.frame, &whole.packet)?,
+        None => &whole.packet,
+    };
+    if packet.protocol != BRIDGED {
+        return Err(DropReason::PppoeProtocol);
+    }
+    if whole.frame.depth >= DEPTH {
+        return Err(DropReason::TunnelDepth);
+    }
+    let information = whole.frame.bytes().get(packet.start..packet.end);
+    let inner = BridgedFrame::parse(information.unwrap_or_default());
+    let inner = inner.map_err(|_| DropReason::PppMalformed)?;
+    let start = packet.start + inner.start;
+    let bytes = inner.bytes.max(inner.shortest);
+    if !whole.frame.set_len(start + bytes) {
+        return Err(DropReason::NoBuffer);
+    }
+    whole.frame.bytes_mut()[start + inner.bytes..].fill(0);
+    whole.frame.pull_front(start);
+    Ok(())
+}
+
+impl Encap for Bridged {
+    fn ends(&self) -> [Option<Ends>; 2] {
+        [None, None]
+    }
+
+    fn encapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: &mut [Frame],
+        batch: &mut Batch<'_>,
+        outlet: &mut Outlet,
+    ) {
+        if let Some(home) = self.home(outlet) {
+            return batch.nexts.fill(Next::HandOver(home));
+        }
+        let under = below(cx, self.id);
+        for (at, frame) in frames.iter_mut().enumerate() {
+            let next = match frame.offload.is_finished() {
+                true => match self.enclose(frame, &mut outlet.pool) {
+                    Ok(()) => match &self.encryption {
+                        None => self.next(frame, under),
+                        Some(encryption) => match encryption.encrypt_one(frame, outlet) {
+                            Ok(()) => self.next(frame, under),
+                            Err(reason) => Next::Lost(reason),
+                        },
+                    },
+                    Err(reason) => Next::Lost(reason),
+                },
+                false => unfinished(self.id, frame),
+            };
+            batch.nexts.set(at, next);
+        }
+    }
+
+    fn encapsulate_unencrypted(
+        &self,
+        _: &Context<'_>,
+        frame: &mut Frame,
+        pool: &mut Pool,
+    ) -> Result<OuterPath, Exit> {
+        self.enclose(frame, pool).map_err(Exit::Drop)?;
+        direct(frame, self.out)
+    }
+
+    fn send_long(&self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+        match &self.framing {
+            Some(framing) => framing.send_long(cx, frame, outlet),
+            None => outlet.lose(frame, DropReason::TooBig),
+        }
+    }
+
+    fn leaves_elsewhere(&self, outlet: &Outlet) -> bool {
+        self.home(outlet).is_some()
+    }
+
+    fn classify(_: &Context<'_>, _: &[u8]) -> Option<Arrival> {
+        None
+    }
+
+    fn decapsulate(
+        &self,
+        cx: &Context<'_>,
+        frames: impl Iterator<Item = Frame>,
+        _: usize,
+        interface: &Interface,
+        outlet: &mut Outlet,
+    ) -> Traffic {
+        let mut all = Traffic::default();
+        let home = self.home(outlet);
+        for frame in frames {
+            let bytes = walk::received(&frame);
+            if let Some(home) = home {
+                if let Some((frame, reason)) = outlet.hand(home, Handed::Joining(frame, self.id)) {
+                    outlet.discard(frame, reason);
+                }
+                continue;
+            }
+            all.packets += 1;
+            all.bytes += bytes;
+            if !interface.running {
+                outlet.discard(frame, DropReason::InterfaceDown);
+                continue;
+            }
+            match (self.receive(cx, frame, outlet), &self.encryption) {
+                (Ok(Some(frame)), _) => put(&mut None, Item::Framed(self.id), frame, outlet),
+                (Ok(None), _) => {}
+                (Err((frame, DropReason::MppeLost)), Some(encryption)) => {
+                    encryption.request_reset(cx, frame, outlet);
+                }
+                (Err((frame, reason)), _) => outlet.discard(frame, reason),
+            }
+        }
+        all
+    }
+}

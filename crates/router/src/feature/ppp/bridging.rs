@@ -1,0 +1,57 @@
+//! Sessions that are ports of a bridge (BCP, RFC 3518).
+
+use machine::Instant;
+use ppp::BridgeLink;
+
+use super::Ppp;
+use super::objects::owner_of_port;
+use super::session::Login;
+use crate::feature::{Effect, Effects};
+use crate::object::{DynamicBridgePort, Made};
+
+impl Ppp {
+    /// Handles the end of BCP: makes the session a port of the bridge that its profile names.
+    pub(super) fn bridge_up(
+        &mut self,
+        serial: u64,
+        link: BridgeLink,
+        now: Instant,
+        out: &mut Effects,
+    ) {
+        let Some(login) = self.login_mut(serial) else {
+            return;
+        };
+        login.bridge = Some(link);
+        let port = login.bridge_port();
+        self.open(serial, now, out);
+        if let Some(port) = port {
+            out.object(owner_of_port(serial), Made::BridgePort(Box::new(port)));
+        }
+        self.come_up(serial, now, out);
+    }
+
+    /// Removes the session from its bridge.
+    pub(super) fn bridge_down(&mut self, serial: u64, out: &mut Effects) {
+        if let Some(login) = self.login_mut(serial)
+            && login.bridge.is_some()
+        {
+            out.push(Effect::Gone(owner_of_port(serial)));
+        }
+    }
+}
+
+impl Login {
+    fn bridge_port(&self) -> Option<DynamicBridgePort> {
+        let profile = &self.grant.profile;
+        Some(DynamicBridgePort {
+            bridge: profile.bridge.clone()?,
+            interface: self.interface.name.clone(),
+            pvid: profile.bridge_vid,
+            priority: profile.bridge_priority,
+            path_cost: profile.bridge_cost,
+            horizon: profile.bridge_horizon,
+            learn: profile.bridge_learning,
+            trusted: profile.bridge_trusted == Some(true),
+        })
+    }
+}
