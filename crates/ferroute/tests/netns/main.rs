@@ -62,6 +62,7 @@ mod page_work;
 mod pair;
 mod pmtu;
 mod pppoe;
+mod pppoe_bridging;
 mod pppoe_data;
 mod pppoe_encryption;
 mod pppoe_flood;
