@@ -50,13 +50,51 @@ impl Choice {
     }
 }
 
+/// Encryptions that an end offers to receive. RFC 3078, 2: all at first; the peer chooses one by a Configure-Nak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Offer {
+    lengths: KeyLengths,
+    is_stateless: bool,
+}
+
+impl Offer {
+    fn bits(self) -> u32 {
+        let stateless = if self.is_stateless { STATELESS } else { 0 };
+        let all = { KeyLength::ALL.into_iter() }.filter(|length| self.lengths.contains(*length));
+        all.fold(stateless, |bits, length| bits | Choice::length_bit(length))
+    }
+
+    /// Returns the strongest encryption of the offer.
+    fn strongest(self) -> Option<Choice> {
+        Choice::strongest(self.bits(), self.lengths)
+    }
+
+    /// Returns the offer without its longest key; `None` if no other is left.
+    fn weaker(self) -> Option<Self> {
+        let longest = self.lengths.longest()?;
+        let others = { KeyLength::ALL.into_iter() }
+            .filter(|length| *length != longest && self.lengths.contains(*length));
+        let lengths = others.fold(KeyLengths::NONE, KeyLengths::with);
+        (!lengths.is_empty()).then_some(Self { lengths, ..self })
+    }
+}
+
+impl From<Choice> for Offer {
+    fn from(choice: Choice) -> Self {
+        Self {
+            lengths: KeyLengths::NONE.with(choice.length),
+            is_stateless: choice.is_stateless,
+        }
+    }
+}
+
 /// Options of both ends. An end requests the encryption of packets that it receives.
 #[derive(Debug)]
 pub(crate) struct CcpOptions {
     /// Key lengths that this end accepts.
     lengths: KeyLengths,
-    /// Encryption that this end requests; `None` after a Reject of the shortest key.
-    request: Option<Choice>,
+    /// Encryptions that this end offers; `None` after a Reject of the shortest key.
+    request: Option<Offer>,
     /// Encryption in the Configure-Request at hand.
     proposal: Option<Choice>,
     /// Encryption of packets to the peer that is in force.
@@ -66,8 +104,8 @@ pub(crate) struct CcpOptions {
 impl CcpOptions {
     /// Returns the options of an end that accepts these key lengths.
     pub(crate) fn new(lengths: KeyLengths) -> Self {
-        let request = lengths.longest().map(|length| Choice {
-            length,
+        let request = (!lengths.is_empty()).then_some(Offer {
+            lengths,
             is_stateless: true,
         });
         Self {
@@ -78,17 +116,9 @@ impl CcpOptions {
         }
     }
 
-    /// Returns the encryption with the next shorter key, if this end accepts one.
-    fn weaker_than(&self, choice: Choice) -> Option<Choice> {
-        let mut all = KeyLength::ALL.into_iter();
-        let length =
-            all.find(|length| *length < choice.length && self.lengths.contains(*length))?;
-        Some(Choice { length, ..choice })
-    }
-
     /// Returns the encryption of transmission and reception, if both ends agreed on one.
     pub(crate) fn agreed(&self) -> Option<[Choice; 2]> {
-        Some([self.transmit?, self.request?])
+        Some([self.transmit?, self.request?.strongest()?])
     }
 }
 
@@ -111,7 +141,7 @@ impl Options for CcpOptions {
             return Judgement::Reject;
         };
         let choice = Choice::strongest(bits, self.lengths);
-        match choice.or_else(|| Self::new(self.lengths).request) {
+        match choice.or_else(|| Self::new(self.lengths).request?.strongest()) {
             Some(choice) if choice.bits() == bits => {
                 self.proposal = Some(choice);
                 Judgement::Ack
@@ -123,7 +153,7 @@ impl Options for CcpOptions {
 
     fn missing(&mut self, suggestions: &mut Packet) {
         if self.proposal.is_none() && suggestions.is_empty() {
-            let own = Self::new(self.lengths).request;
+            let own = Self::new(self.lengths).request.and_then(Offer::strongest);
             suggestions.extend(own.iter().flat_map(|own| own.option()));
         }
     }
@@ -136,14 +166,13 @@ impl Options for CcpOptions {
         let value = { option.value.as_array::<4>() }.filter(|_| option.kind == MPPE);
         if let Some(value) = value {
             let choice = Choice::strongest(u32::from_be_bytes(*value), self.lengths);
-            self.request = choice.or(self.request);
+            self.request = choice.map(Offer::from).or(self.request);
         }
     }
 
     fn reject(&mut self, option: ConfigureOption<'_>, _settings: &Settings) {
         if option.kind == MPPE {
-            // Linux rejects a key length that it does not permit instead of naming another.
-            self.request = self.request.and_then(|rejected| self.weaker_than(rejected));
+            self.request = self.request.and_then(Offer::weaker);
         }
     }
 }

@@ -202,7 +202,9 @@ pub struct Settings {
     /// Encryption of a client's session. A server decides by [`Grant::encryption`](crate::Grant::encryption).
     pub encryption: EncryptionPolicy,
     /// The owner can encrypt the data packets of the link; otherwise sessions have no encryption.
-    pub encrypts: bool,
+    pub can_encrypt: bool,
+    /// The owner can carry frames of a bridge on the link; otherwise sessions do not bridge.
+    pub can_bridge: bool,
     /// Accepts a peer's ACFC, PFC and ACCM. PPPoE rejects them (RFC 2516, 7).
     pub hdlc_options: bool,
 }
@@ -226,7 +228,8 @@ impl Settings {
             bridging: false,
             request_dns: false,
             encryption: EncryptionPolicy::Off,
-            encrypts: true,
+            can_encrypt: true,
+            can_bridge: true,
             hdlc_options: false,
         }
     }

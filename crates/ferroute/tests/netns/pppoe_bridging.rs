@@ -39,7 +39,7 @@ fn a_session_is_a_port_of_the_bridges_at_both_ends() {
         reaches(" -s 1472 -M do")
     });
     let row = port(&server, "<pppoe-anna>").expect("a dynamic port");
-    assert_eq!(row["path-cost"], 99, "{row}");
+    assert_eq!(row["path-cost"], "99", "{row}");
     assert!(port(&client, "pppoe-out1").is_some());
     // The root bridge is the same at both ends: BPDUs pass.
     until("one end is the root", || {

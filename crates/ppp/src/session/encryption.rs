@@ -23,7 +23,7 @@ impl Session {
         lengths: KeyLengths,
         keys: Option<MppeKeys>,
     ) -> bool {
-        let encrypts = self.settings.encrypts && !lengths.is_empty();
+        let encrypts = self.settings.can_encrypt && !lengths.is_empty();
         let keys = keys.filter(|_| policy != EncryptionPolicy::Off && encrypts);
         self.encryption = keys.map(|keys| Box::new(EncryptionState::new(policy, lengths, keys)));
         policy != EncryptionPolicy::Required || self.encryption.is_some()

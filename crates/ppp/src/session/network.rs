@@ -60,6 +60,7 @@ impl Session {
             Role::Client => settings.bridging,
             Role::Server => grant.bridging,
         };
+        let bridges = bridges && settings.can_bridge;
         self.bcp = bridges.then(|| Negotiation::new(BcpOptions::new()));
         // A bridged session is a port of a bridge, and has no addresses.
         let (ipcp, ipv6) = (ipcp.filter(|_| !bridges), ipv6 && !bridges);

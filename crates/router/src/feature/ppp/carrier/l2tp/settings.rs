@@ -84,7 +84,8 @@ impl Client {
             max_mtu: self.max_mtu,
             methods: self.dial.methods,
             keepalive: self.keepalive,
-            encrypts: false,
+            can_encrypt: false,
+            can_bridge: false,
             hdlc_options: true,
             ..ppp::Settings::pppoe(Role::Client)
         }
@@ -123,7 +124,8 @@ impl Server {
             methods,
             keepalive: keepalive(item),
             local_name: identity.into(),
-            encrypts: false,
+            can_encrypt: false,
+            can_bridge: false,
             hdlc_options: true,
             ..ppp::Settings::pppoe(Role::Server)
         };
