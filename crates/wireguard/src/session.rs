@@ -170,20 +170,16 @@ pub fn seal_all(messages: &mut [Outgoing<'_>]) {
 
 /// Seals a message by the library.
 fn seal_one(message: &mut Outgoing<'_>) {
-    let seal = |message: &mut Outgoing<'_>| {
-        let key = message
-            .session
-            .key
-            .library
-            .as_ref()
-            .ok_or(Fault::Exhausted)?;
-        let Begun { counter, text, tag } = message.session.begin(message.bytes)?;
-        let nonce = Nonce::assume_unique_for_key(nonce(counter));
-        let sealed = key.seal_in_place_separate_tag(nonce, Aad::empty(), text);
-        tag.copy_from_slice(sealed.map_err(|_| Fault::Malformed)?.as_ref());
-        Ok(())
-    };
-    message.result = seal(message);
+    message.result = seal_by_library(message.session, message.bytes);
+}
+
+fn seal_by_library(session: &Sending, bytes: &mut [u8]) -> Result<(), Fault> {
+    let key = session.key.library.as_ref().ok_or(Fault::Exhausted)?;
+    let Begun { counter, text, tag } = session.begin(bytes)?;
+    let nonce = Nonce::assume_unique_for_key(nonce(counter));
+    let sealed = key.seal_in_place_separate_tag(nonce, Aad::empty(), text);
+    tag.copy_from_slice(sealed.map_err(|_| Fault::Malformed)?.as_ref());
+    Ok(())
 }
 
 /// Seals at most [`TOGETHER`] messages by the kernel.
@@ -330,22 +326,17 @@ pub fn open_all(messages: &mut [Incoming<'_>]) {
 
 /// Opens a message by the library.
 fn open_one(message: &mut Incoming<'_>) {
-    let open = |message: &mut Incoming<'_>| {
-        let key = message
-            .session
-            .key
-            .library
-            .as_ref()
-            .ok_or(Fault::Integrity)?;
-        let begun = message.session.begin(message.bytes)?;
-        let (counter, len) = (begun.counter, begun.text.len());
-        let sealed = message.bytes.get_mut(FRONT..).unwrap_or_default();
-        let nonce = Nonce::assume_unique_for_key(nonce(counter));
-        key.open_in_place(nonce, Aad::empty(), sealed)
-            .map_err(|_| Fault::Integrity)?;
-        message.session.accept(counter, len)
-    };
-    message.result = open(message);
+    message.result = open_by_library(message.session, message.bytes);
+}
+
+fn open_by_library(session: &Receiving, bytes: &mut [u8]) -> Result<Range<usize>, Fault> {
+    let key = session.key.library.as_ref().ok_or(Fault::Integrity)?;
+    let begun = session.begin(bytes)?;
+    let (counter, len) = (begun.counter, begun.text.len());
+    let sealed = bytes.get_mut(FRONT..).unwrap_or_default();
+    let nonce = Nonce::assume_unique_for_key(nonce(counter));
+    { key.open_in_place(nonce, Aad::empty(), sealed) }.map_err(|_| Fault::Integrity)?;
+    session.accept(counter, len)
 }
 
 /// Opens at most [`TOGETHER`] messages by the kernel.

@@ -41,6 +41,15 @@ fn a_session_is_a_port_of_the_bridges_at_both_ends() {
     let row = port(&server, "<pppoe-anna>").expect("a dynamic port");
     assert_eq!(row["path-cost"], "99", "{row}");
     assert!(port(&client, "pppoe-out1").is_some());
+    // BPDUs pass: one of the bridges is the root of both.
+    until("one end is the root", || {
+        let is_root = |router: &Router| {
+            let said = router
+                .exec(":put ([/interface/bridge/monitor lan once as-value]->\"root-bridge\")");
+            said.trim() == "yes"
+        };
+        is_root(&server) != is_root(&client)
+    });
     let said = client.exec("/tool/drop/print without-paging");
     assert!(!said.contains("ppp-"), "{said}");
 

@@ -377,7 +377,8 @@ fn is_to_link_local(frame: &Frame) -> bool {
 }
 
 /// Builds the link header of a frame on this link, including tags and the header of a PPPoE session. Returns `None` for
-/// a session that does not carry this protocol.
+/// a session that does not carry this protocol. A session that carries frames has no header here: its encapsulation
+/// writes it.
 fn link_header(
     link: &crate::rib::Link,
     from: Mac,
@@ -385,7 +386,8 @@ fn link_header(
     ether_type: EtherType,
     payload: &[u8],
 ) -> Option<Vec<u8>> {
-    let to = link.session.map_or(to, |session| session.peer);
+    let session = link.session.filter(|_| !link.ethernet);
+    let to = session.map_or(to, |session| session.peer);
     let mut header = Vec::with_capacity(14 + Session::HEADER + 4 * link.tags.len());
     header.extend_from_slice(&to.0);
     header.extend_from_slice(&from.0);
@@ -393,7 +395,7 @@ fn link_header(
         header.extend_from_slice(&tag.to_be_bytes());
         header.extend_from_slice(&vlan_id.to_be_bytes());
     }
-    let Some(session) = link.session else {
+    let Some(session) = session else {
         header.extend_from_slice(&ether_type.0.to_be_bytes());
         return Some(header);
     };

@@ -284,7 +284,7 @@ fn a_loss_with_state_reaches_control_once_and_a_reset_ends_it() {
     let packet = udp(100).packet();
     session.sealed_frame(&packet);
     let after_loss = session.sealed_frame(&packet);
-    assert!(session.rig.pass(after_loss.clone()).is_empty());
+    assert!(session.rig.pass(after_loss).is_empty());
     assert_eq!(session.rig.punts().len(), 1);
     let later = session.sealed_frame(&packet);
     assert!(session.rig.pass(later).is_empty());
