@@ -328,7 +328,8 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Reasons that tests elsewhere cover.
-const ELSEWHERE: [&[DropReason]; 14] = [
+const ELSEWHERE: [&[DropReason]; 15] = [
+    &OF_L2TP,
     &OF_MPPE,
     &OF_SESSIONS,
     &OF_PPP,
@@ -343,6 +344,20 @@ const ELSEWHERE: [&[DropReason]; 14] = [
     &OF_BRIDGES,
     &OF_BONDS,
     &OF_QUEUES,
+];
+
+/// Covered by the tests of L2TP: of data in its encapsulation, of control in its machine and its feature.
+const OF_L2TP: [DropReason; 10] = [
+    DropReason::L2tpMalformed,
+    DropReason::L2tpAttribute,
+    DropReason::L2tpUnknown,
+    DropReason::L2tpPeer,
+    DropReason::L2tpSequence,
+    DropReason::L2tpState,
+    DropReason::L2tpDisabled,
+    DropReason::L2tpAuthentication,
+    DropReason::L2tpUnprotected,
+    DropReason::L2tpFull,
 ];
 
 /// Covered by the tests of PPPoE: of sessions here, of discovery in its machines.
