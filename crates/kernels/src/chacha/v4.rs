@@ -78,11 +78,8 @@ impl Waiting {
         if positions.is_empty() {
             return;
         }
-        let mut state = initial(positions, messages);
-        let start = state;
-        for _ in 0..10 {
-            double_round(&mut state);
-        }
+        let start = initial(positions, messages);
+        let mut state = rounds(start);
         for (word, start) in state.iter_mut().zip(start) {
             *word = _mm512_add_epi32(*word, start);
         }
@@ -157,42 +154,50 @@ fn load(words: &[u32; LANES]) -> __m512i {
     unsafe { _mm512_loadu_epi32(words.as_ptr().cast()) }
 }
 
-/// Runs a column and a diagonal round (RFC 8439, 2.3.1).
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn double_round(state: &mut [__m512i; LANES]) {
-    quarter_rounds(
-        state,
-        [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]],
-    );
-    quarter_rounds(
-        state,
-        [[0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14]],
-    );
+/// A step of four independent quarter rounds (RFC 8439, 2.1): adds the second word to the first, and combines and
+/// rotates the third one. A macro, because all words must stay in registers.
+macro_rules! step {
+    ($bits:literal: $($sum:ident $addend:ident $other:ident),*) => {
+        $($sum = _mm512_add_epi32($sum, $addend);)*
+        $($other = _mm512_rol_epi32::<$bits>(_mm512_xor_si512($other, $sum));)*
+    };
 }
 
-/// Runs four independent quarter rounds, step by step, so that their latencies overlap.
+/// Runs twenty rounds: ten times one over columns and one over diagonals (RFC 8439, 2.3).
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn quarter_rounds(state: &mut [__m512i; LANES], all: [[usize; 4]; 4]) {
-    half_quarter::<16, 12>(state, &all);
-    half_quarter::<8, 7>(state, &all);
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn half_quarter<const FIRST: i32, const SECOND: i32>(
-    state: &mut [__m512i; LANES],
-    all: &[[usize; 4]; 4],
-) {
-    for [a, b, _, d] in *all {
-        state[a] = _mm512_add_epi32(state[a], state[b]);
-        state[d] = _mm512_rol_epi32::<FIRST>(_mm512_xor_si512(state[d], state[a]));
+fn rounds(state: [__m512i; LANES]) -> [__m512i; LANES] {
+    let [
+        mut x0,
+        mut x1,
+        mut x2,
+        mut x3,
+        mut x4,
+        mut x5,
+        mut x6,
+        mut x7,
+        mut x8,
+        mut x9,
+        mut x10,
+        mut x11,
+        mut x12,
+        mut x13,
+        mut x14,
+        mut x15,
+    ] = state;
+    for _ in 0..10 {
+        step!(16: x0 x4 x12, x1 x5 x13, x2 x6 x14, x3 x7 x15);
+        step!(12: x8 x12 x4, x9 x13 x5, x10 x14 x6, x11 x15 x7);
+        step!(8: x0 x4 x12, x1 x5 x13, x2 x6 x14, x3 x7 x15);
+        step!(7: x8 x12 x4, x9 x13 x5, x10 x14 x6, x11 x15 x7);
+        step!(16: x0 x5 x15, x1 x6 x12, x2 x7 x13, x3 x4 x14);
+        step!(12: x10 x15 x5, x11 x12 x6, x8 x13 x7, x9 x14 x4);
+        step!(8: x0 x5 x15, x1 x6 x12, x2 x7 x13, x3 x4 x14);
+        step!(7: x10 x15 x5, x11 x12 x6, x8 x13 x7, x9 x14 x4);
     }
-    for [_, b, c, d] in *all {
-        state[c] = _mm512_add_epi32(state[c], state[d]);
-        state[b] = _mm512_rol_epi32::<SECOND>(_mm512_xor_si512(state[b], state[c]));
-    }
+    [
+        x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15,
+    ]
 }
 
 /// Exchanges rows and columns: afterwards a register has all words of one block.

@@ -35,6 +35,7 @@ mod session;
 use core::net::{IpAddr, Ipv4Addr};
 use core::ops::ControlFlow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use dataplane::counters::InterfaceTraffic;
 use dataplane::service::Service;
@@ -67,8 +68,12 @@ use crate::running::Running;
 
 /// Menus of PPP itself.
 const OWN_MENUS: [&str; 4] = [aaa::MENU, active::MENU, profile::MENU, secret::MENU];
-/// Menus of PPP and of all carriers.
-const MENUS: [&str; OWN_MENUS.len() + carrier::MENU_COUNT] = carrier::with_menus(OWN_MENUS);
+/// Menus of PPP and of all carriers; several carriers follow `/system/identity`.
+static MENUS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    const ALL: [&str; OWN_MENUS.len() + carrier::MENU_COUNT] = carrier::with_menus(OWN_MENUS);
+    let all: BTreeSet<_> = ALL.into_iter().collect();
+    all.into_iter().collect()
+});
 
 /// Maximum number of queued commands.
 const MAX_COMMANDS: usize = 65_536;
