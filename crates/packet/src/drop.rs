@@ -58,7 +58,7 @@ drops! {
     PppUnexpected = "ppp-unexpected",
     /// A multilink fragment was lost, or the packet exceeds the MRRU (RFC 1990, 4 and 5).
     PppFragment = "ppp-fragment",
-    /// A packet in a multilink fragment arrived before its session had an interface. The sender may repeat it.
+    /// A data packet of a PPP session arrived before the session had an interface. The sender may repeat it.
     PppEarly = "ppp-early",
     /// An MPPE packet is truncated, compressed or not encrypted (RFC 3078, 3).
     MppeMalformed = "mppe-malformed",

@@ -227,11 +227,11 @@ const fn drop_reason(fault: Fault) -> DropReason {
         | Fault::Fragment => DropReason::PppMalformed,
         Fault::UnknownProtocol | Fault::UnknownCode => DropReason::PppUnknown,
         Fault::FragmentLost | Fault::TooLong => DropReason::PppFragment,
+        Fault::Data => DropReason::PppEarly,
         Fault::Phase
         | Fault::Mismatch
         | Fault::Method
         | Fault::Stale
-        | Fault::Data
         | Fault::BridgedKind
         | Fault::Unexpected => DropReason::PppUnexpected,
     }
