@@ -67,7 +67,7 @@ pub(crate) struct Outlet {
     pub(crate) pieces: Vec<Frame>,
     /// Whole packets that IPsec is about to protect; empty between two vectors.
     pub(crate) protecting: Vec<Frame>,
-    /// Memory for packets of this router that wait for others to the same out.
+    /// Buffer for a batch of the router's own packets to one out; empty between two batches.
     pub(crate) departing: Vec<Frame>,
     /// Incomplete packets of PPP sessions with multilink framing.
     pub(crate) incomplete: Incomplete,

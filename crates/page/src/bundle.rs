@@ -195,7 +195,8 @@ mod tests {
             ),
             module(
                 "api.js",
-                "// Requests.\nimport { h } from \"./dom.js\";\n/** Returns\n * all. */\nexport const get = () => h;\n\nconst own = 1;\n",
+                "// Requests.\nimport { h } from \"./dom.js\";\n/** Returns\n * all. */\n\
+                 export const get = () => h;\n\nconst own = 1;\n",
             ),
             module(
                 "dom.js",

@@ -12,7 +12,7 @@ mod tests;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::ops::Range;
 
-use frame::{Frame, InterfaceId, Offload, Pool, Segmentation};
+use frame::{Frame, InterfaceId, Offload, Pool};
 use wire::{Mac, checksum};
 
 pub use self::settings::{Between, Carries, KeepaliveCounter};
@@ -28,7 +28,6 @@ use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::flow::{Upper, upper4, upper6};
 use crate::interface::{Ends, Interface};
-use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::packet::protocol::{EOIP6, GRE, IPIP as IPV4, IPV6};
 use crate::table::Adjacency;
@@ -72,7 +71,7 @@ impl Encap for Between {
         for (at, frame) in frames.iter_mut().enumerate() {
             ids = ids.wrapping_add(1);
             let next = match &headers {
-                Ok(_) if !frame.offload.is_finished() => unfinished(self, frame),
+                Ok(_) if !frame.offload.is_finished() => Next::of_unfinished(self.id, frame),
                 Ok(headers) => one(cx, headers, frame, ids, batch.nexts, outlet),
                 Err(reason) => Next::Lost(*reason),
             };
@@ -217,17 +216,6 @@ fn one(
         Ok(()) => nexts.by(cx, frame, headers.direct.as_ref(), outlet),
         Err(reason) => Next::Lost(reason),
     }
-}
-
-/// Sends a frame with a pending checksum or segmentation to software completion, because the remote end could not
-/// complete it. The frame, or its segments, return to the tunnel afterwards.
-#[cold]
-fn unfinished(tunnel: &Between, frame: &mut Frame) -> Next {
-    if frame.offload.segmentation == Segmentation::Fragments {
-        // The packet was reassembled in this router, and is encapsulated whole.
-        frame.offload.segmentation = Segmentation::None;
-    }
-    Next::Finish(OutId::tunnel(tunnel.id), u32::MAX)
 }
 
 /// Header template of a tunnel: the bytes that all of its packets share.

@@ -13,7 +13,7 @@ use ppp::{BRIDGED, BRIDGED_FRONT, BridgedFrame};
 pub use self::settings::Bridged;
 
 use super::multilink::{below, direct};
-use super::session_data::{CompletePacket, add_front, complete, unfinished};
+use super::session_data::{CompletePacket, add_front, complete, receive_all};
 use super::{Arrival, Batch, DEPTH, ETHERNET, Encap, Next, OuterPath, mark_decapsulated, put};
 use crate::agenda::Item;
 use crate::bridge::packet_at;
@@ -22,9 +22,8 @@ use crate::drop::DropReason;
 use crate::encap::mppe::Mppe;
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
-use crate::rings::Handed;
 use crate::tap::{self, Direction};
-use crate::walk::{self, Context, Exit};
+use crate::walk::{Context, Exit};
 
 /// Destination of BPDUs (802.1D, 7.12.3).
 const BRIDGES: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0];
@@ -160,7 +159,7 @@ impl Encap for Bridged {
                     },
                     Err(reason) => Next::Lost(reason),
                 },
-                false => unfinished(self.id, frame),
+                false => Next::of_unfinished(self.id, frame),
             };
             batch.nexts.set(at, next);
         }
@@ -199,31 +198,21 @@ impl Encap for Bridged {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Traffic {
-        let mut all = Traffic::default();
         let home = self.home(outlet);
-        for frame in frames {
-            let bytes = walk::received(&frame);
-            if let Some(home) = home {
-                if let Some((frame, reason)) = outlet.hand(home, Handed::Joining(frame, self.id)) {
-                    outlet.discard(frame, reason);
-                }
-                continue;
-            }
-            all.packets += 1;
-            all.bytes += bytes;
-            if !interface.running {
-                outlet.discard(frame, DropReason::InterfaceDown);
-                continue;
-            }
-            match (self.receive(cx, frame, outlet), &self.encryption) {
+        receive_all(
+            self.id,
+            interface,
+            home,
+            frames,
+            outlet,
+            |frame, _, outlet| match (self.receive(cx, frame, outlet), &self.encryption) {
                 (Ok(Some(frame)), _) => put(&mut None, Item::Framed(self.id), frame, outlet),
                 (Ok(None), _) => {}
                 (Err((frame, DropReason::MppeLost)), Some(encryption)) => {
                     encryption.request_reset(cx, frame, outlet);
                 }
                 (Err((frame, reason)), _) => outlet.discard(frame, reason),
-            }
-        }
-        all
+            },
+        )
     }
 }

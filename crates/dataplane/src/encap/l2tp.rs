@@ -20,13 +20,14 @@ use self::headers::Headers;
 use self::message::{Data, UDP_BYTES, message};
 pub use self::settings::{CallIds, L2tp, Received, Sequence, is_protected};
 use super::outer::total;
-use super::{Arrival, Batch, DEPTH, Encap, Form, Next, OuterPath, mark_decapsulated, put, settle};
+use super::{
+    Arrival, Batch, DEPTH, Encap, Form, Next, OuterPath, divide, mark_decapsulated, put, settle,
+};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::flow::upper4;
 use crate::interface::{Ends, Interface};
-use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::packet::protocol::UDP;
 use crate::tap::{self, Direction};
@@ -57,7 +58,7 @@ impl Encap for L2tp {
                     Err(reason) => Next::Lost(reason),
                 }
             } else {
-                unfinished(self, frame)
+                Next::of_unfinished(self.id, frame)
             };
             batch.nexts.set(at, next);
         }
@@ -124,7 +125,9 @@ impl Encap for L2tp {
             all.packets += 1;
             all.bytes += frame.len() as u64 + u64::from(frame.untagged);
             match frame.offload.segmentation {
-                Segmentation::Udp => decapsulation.divide(frame, outlet),
+                Segmentation::Udp => divide(frame, outlet, |piece, outlet| {
+                    decapsulation.receive(piece, outlet);
+                }),
                 _ => decapsulation.receive(frame, outlet),
             }
         }
@@ -150,17 +153,6 @@ fn key(local: SocketAddr, ids: CallIds) -> Ends {
     }
 }
 
-/// Sends a frame with a pending checksum or segmentation to software completion, because the other end could not
-/// complete it. The frame, or its segments, return to the tunnel afterwards.
-#[cold]
-fn unfinished(tunnel: &L2tp, frame: &mut Frame) -> Next {
-    if frame.offload.segmentation == Segmentation::Fragments {
-        // The packet was reassembled in this router, and is encapsulated whole.
-        frame.offload.segmentation = Segmentation::None;
-    }
-    Next::Finish(OutId::tunnel(tunnel.id), u32::MAX)
-}
-
 /// State of the decapsulation of one vector.
 struct Decapsulation<'a> {
     cx: &'a Context<'a>,
@@ -173,20 +165,6 @@ struct Decapsulation<'a> {
 }
 
 impl Decapsulation<'_> {
-    /// Splits datagrams that the device merged.
-    #[cold]
-    fn divide(&mut self, frame: Frame, outlet: &mut Outlet) {
-        let mut pieces = core::mem::take(&mut outlet.pieces);
-        match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
-            Ok(_) => outlet.pool.free(frame),
-            Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
-        }
-        for piece in pieces.drain(..) {
-            self.receive(piece, outlet);
-        }
-        outlet.pieces = pieces;
-    }
-
     #[inline(always)]
     fn receive(&mut self, mut frame: Frame, outlet: &mut Outlet) {
         match self.extract(&mut frame) {

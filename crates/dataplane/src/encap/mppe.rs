@@ -15,7 +15,7 @@ use ppp::{ENCRYPTED, Encryptor, MPPE_HEADER, MppeFault};
 pub use self::settings::{Ciphers, Mppe};
 
 use super::multilink::{below, direct};
-use super::session_data::{SessionPacket, add_front, complete, unfinished};
+use super::session_data::{SessionPacket, add_front, complete, receive_all};
 use super::{Arrival, Batch, Encap, Next, OuterPath, mark_decapsulated, put, settle};
 use crate::agenda::Item;
 use crate::bridge::packet_at;
@@ -24,7 +24,6 @@ use crate::demux::pppoe;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
-use crate::rings::Handed;
 use crate::tap::{self, Direction};
 use crate::walk::{self, Context, Exit};
 
@@ -207,7 +206,7 @@ impl Encap for Mppe {
         let encrypted = self.ciphers.transmit(|cipher| {
             for (at, frame) in frames.iter_mut().enumerate() {
                 let next = if !frame.offload.is_finished() {
-                    unfinished(self.id, frame)
+                    Next::of_unfinished(self.id, frame)
                 } else {
                     match Self::encrypt(cipher, frame, &mut outlet.pool) {
                         Ok(()) => self.next(frame, under),
@@ -254,23 +253,14 @@ impl Encap for Mppe {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Traffic {
-        let mut all = Traffic::default();
         let home = self.home(outlet);
-        for frame in frames {
-            let bytes = walk::received(&frame);
-            if let Some(home) = home {
-                if let Some((frame, reason)) = outlet.hand(home, Handed::Joining(frame, self.id)) {
-                    outlet.discard(frame, reason);
-                }
-                continue;
-            }
-            all.packets += 1;
-            all.bytes += bytes;
-            if !interface.running {
-                outlet.discard(frame, DropReason::InterfaceDown);
-                continue;
-            }
-            match self.receive(cx, frame, outlet) {
+        receive_all(
+            self.id,
+            interface,
+            home,
+            frames,
+            outlet,
+            |frame, bytes, outlet| match self.receive(cx, frame, outlet) {
                 Ok(Some(packet)) => {
                     outlet.counters.interface(self.id).rx.add(1, bytes);
                     put(&mut None, Item::Arrived(self.id), packet, outlet);
@@ -278,8 +268,7 @@ impl Encap for Mppe {
                 Ok(None) => {}
                 Err((frame, DropReason::MppeLost)) => self.request_reset(cx, frame, outlet),
                 Err((frame, reason)) => outlet.discard(frame, reason),
-            }
-        }
-        all
+            },
+        )
     }
 }

@@ -15,6 +15,7 @@ use ppp::{Fragment, fragments};
 pub use self::settings::{Multilink, Sequence};
 
 use super::incomplete::Incomplete;
+use super::session_data::receive_all;
 use super::{Arrival, Batch, ETHERNET, Encap, Next, OuterPath, mark_decapsulated, put};
 use crate::agenda::Item;
 use crate::bridge::packet_at;
@@ -26,7 +27,7 @@ use crate::out::OutId;
 use crate::outlet::{Dispatch, Outlet};
 use crate::table::{Adjacency, Kind};
 use crate::tap::{self, Direction};
-use crate::walk::{self, Context, Exit};
+use crate::walk::{Context, Exit};
 
 /// Bytes of the PPP protocol in front of a packet.
 const PROTOCOL: usize = 2;
@@ -235,16 +236,14 @@ impl Encap for Multilink {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Traffic {
-        let mut all = Traffic::default();
         let mut incomplete = core::mem::take(&mut outlet.incomplete);
-        for frame in frames {
-            all.packets += 1;
-            all.bytes += walk::received(&frame);
-            if !interface.running {
-                outlet.discard(frame, DropReason::InterfaceDown);
-                continue;
-            }
-            match self.receive(cx, &frame, interface, &mut incomplete, outlet) {
+        let all = receive_all(
+            self.id,
+            interface,
+            None,
+            frames,
+            outlet,
+            |frame, _, outlet| match self.receive(cx, &frame, interface, &mut incomplete, outlet) {
                 Ok(whole) => {
                     outlet.pool.free(frame);
                     if let Some(whole) = whole {
@@ -254,8 +253,8 @@ impl Encap for Multilink {
                     }
                 }
                 Err(reason) => outlet.discard(frame, reason),
-            }
-        }
+            },
+        );
         outlet.incomplete = incomplete;
         all
     }

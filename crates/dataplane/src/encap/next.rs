@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
+use frame::{Frame, InterfaceId, Segmentation, VECTOR_FRAMES, Vector};
 
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -33,6 +33,17 @@ pub(crate) enum Next {
 }
 
 impl Next {
+    /// Returns the destination of a frame for the tunnel `id` whose checksum or segmentation is pending, because the
+    /// other end could not complete it. The finished frame, or its segments, return to the tunnel.
+    #[cold]
+    pub(super) fn of_unfinished(id: InterfaceId, frame: &mut Frame) -> Self {
+        if frame.offload.segmentation == Segmentation::Fragments {
+            // The packet was reassembled in this router, and is encapsulated whole.
+            frame.offload.segmentation = Segmentation::None;
+        }
+        Self::Finish(OutId::tunnel(id), u32::MAX)
+    }
+
     /// Sends a frame to the destination.
     pub(super) fn send(self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
         match self {

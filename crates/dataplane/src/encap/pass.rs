@@ -388,3 +388,21 @@ pub(crate) fn put(batch: &mut Option<Vec<Frame>>, item: Item, frame: Frame, outl
         }
     }
 }
+
+/// Splits datagrams that the device merged, and passes each to `receive`.
+#[cold]
+pub(crate) fn divide(
+    frame: Frame,
+    outlet: &mut Outlet,
+    mut receive: impl FnMut(Frame, &mut Outlet),
+) {
+    let mut pieces = core::mem::take(&mut outlet.pieces);
+    match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
+        Ok(_) => outlet.pool.free(frame),
+        Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
+    }
+    for piece in pieces.drain(..) {
+        receive(piece, outlet);
+    }
+    outlet.pieces = pieces;
+}

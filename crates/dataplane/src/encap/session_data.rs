@@ -1,13 +1,15 @@
 //! Frames of PPPoE session data whose packets are encrypted, bridged or in fragments.
 
-use frame::{Frame, InterfaceId, Pool, Segmentation};
+use frame::{Frame, InterfaceId, Pool};
 
-use super::Next;
 use super::multilink::Multilink;
+use crate::counters::Traffic;
 use crate::demux::pppoe::{self, Header};
 use crate::drop::DropReason;
-use crate::out::OutId;
+use crate::interface::Interface;
 use crate::outlet::Outlet;
+use crate::rings::Handed;
+use crate::walk;
 
 /// The PPP packet in a frame of session data.
 pub(super) struct SessionPacket {
@@ -125,11 +127,31 @@ pub(super) fn complete(
     }
 }
 
-/// Sends a frame with a pending checksum or segmentation to be finished. The frame, or its segments, return here.
-#[cold]
-pub(super) fn unfinished(id: InterfaceId, frame: &mut Frame) -> Next {
-    if frame.offload.segmentation == Segmentation::Fragments {
-        frame.offload.segmentation = Segmentation::None;
+/// Receives session data of the interface `id`. Frames for the session's worker `home` are handed over; `receive` gets
+/// the others, with their lengths in bytes, if the interface is running. Returns the traffic that was not handed over.
+pub(super) fn receive_all(
+    id: InterfaceId,
+    interface: &Interface,
+    home: Option<u16>,
+    frames: impl Iterator<Item = Frame>,
+    outlet: &mut Outlet,
+    mut receive: impl FnMut(Frame, u64, &mut Outlet),
+) -> Traffic {
+    let mut all = Traffic::default();
+    for frame in frames {
+        let bytes = walk::received(&frame);
+        if let Some(home) = home {
+            if let Some((frame, reason)) = outlet.hand(home, Handed::Joining(frame, id)) {
+                outlet.discard(frame, reason);
+            }
+            continue;
+        }
+        all.packets += 1;
+        all.bytes += bytes;
+        match interface.running {
+            true => receive(frame, bytes, outlet),
+            false => outlet.discard(frame, DropReason::InterfaceDown),
+        }
     }
-    Next::Finish(OutId::tunnel(id), u32::MAX)
+    all
 }

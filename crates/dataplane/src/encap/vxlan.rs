@@ -14,7 +14,7 @@ mod tests;
 
 use core::net::{IpAddr, Ipv4Addr};
 
-use frame::{Frame, InterfaceId, Pool, Segmentation};
+use frame::{Frame, InterfaceId, Pool};
 
 pub use self::settings::{DontFragment, Peer, Vxlan};
 pub(crate) use self::target::Targets;
@@ -25,7 +25,6 @@ use super::{Arrival, Batch, Encap, Form, OuterPath, discard_all, mark_encapsulat
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
-use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::walk::{Context, Exit};
 
@@ -165,7 +164,7 @@ impl Leaving<'_> {
             return Next::Lost(DropReason::EthernetLength);
         };
         if !frame.offload.is_finished() {
-            return self.unfinished(frame);
+            return Next::of_unfinished(self.network.id, frame);
         }
         let mac = u64::from_be_bytes(*head) >> 16;
         match self.last {
@@ -289,17 +288,6 @@ impl Leaving<'_> {
             }
             Path::Lost(reason) => Next::Lost(*reason),
         }
-    }
-
-    /// Sends a frame with a pending checksum or segmentation to be finished, because the other end
-    /// could not finish it. The frame, or its segments, return here.
-    #[cold]
-    fn unfinished(&self, frame: &mut Frame) -> Next {
-        if frame.offload.segmentation == Segmentation::Fragments {
-            // The packet was reassembled in this router, and is encapsulated whole.
-            frame.offload.segmentation = Segmentation::None;
-        }
-        Next::Finish(OutId::tunnel(self.network.id), u32::MAX)
     }
 }
 

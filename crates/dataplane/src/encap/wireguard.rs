@@ -26,15 +26,14 @@ use super::next::{Next, Nexts, direct};
 use super::outer::{IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, total, write_udp};
 use super::source::source;
 use super::{
-    Arrival, Batch, DEPTH, ETHERNET, Encap, Form, OuterPath, mark_decapsulated, mark_encapsulated,
-    put,
+    Arrival, Batch, DEPTH, ETHERNET, Encap, Form, OuterPath, divide, mark_decapsulated,
+    mark_encapsulated, put,
 };
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::flow::{self, Upper};
 use crate::interface::{Ends, Interface};
-use crate::out::OutId;
 use crate::outlet::Outlet;
 use crate::punt::PuntReason;
 use crate::table::Adjacency;
@@ -159,7 +158,7 @@ impl Encap for Wireguard {
             all.packets += 1;
             all.bytes += frame.len() as u64 + u64::from(frame.untagged);
             if frame.offload.segmentation == Segmentation::Udp {
-                arriving.divide(frame, outlet);
+                divide(frame, outlet, |piece, outlet| arriving.one(piece, outlet));
             } else {
                 arriving.one(frame, outlet);
             }
@@ -185,16 +184,6 @@ const fn key(port: u16) -> Ends {
         local: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     }
-}
-
-/// Sends a frame with a pending checksum or segmentation to be finished. The frame, or its
-/// segments, return here.
-#[cold]
-fn unfinished(network: &Wireguard, frame: &mut Frame) -> Next {
-    if frame.offload.segmentation == Segmentation::Fragments {
-        frame.offload.segmentation = Segmentation::None;
-    }
-    Next::Finish(OutId::tunnel(network.id), u32::MAX)
 }
 
 /// The path to a peer, shared by consecutive packets.
@@ -251,7 +240,7 @@ fn lay_out_all(
     let mut all = SmallVec::new();
     for (at, frame) in frames.iter_mut().enumerate() {
         if !frame.offload.is_finished() {
-            nexts.set(first + at, unfinished(network, frame));
+            nexts.set(first + at, Next::of_unfinished(network.id, frame));
             continue;
         }
         let laid_out = find_path(cx, network, frame, paths).and_then(|path| {
@@ -440,20 +429,6 @@ struct WaitingMessage {
 }
 
 impl Emerging<'_> {
-    /// Splits datagrams that the device merged.
-    #[cold]
-    fn divide(&mut self, frame: Frame, outlet: &mut Outlet) {
-        let mut pieces = core::mem::take(&mut outlet.pieces);
-        match frame::segment(&mut outlet.pool, &frame, &mut pieces) {
-            Ok(_) => outlet.pool.free(frame),
-            Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
-        }
-        for piece in pieces.drain(..) {
-            self.one(piece, outlet);
-        }
-        outlet.pieces = pieces;
-    }
-
     /// Adds a frame to those that wait, and decrypts these if they are enough.
     fn one(&mut self, frame: Frame, outlet: &mut Outlet) {
         match self.locate(&frame) {

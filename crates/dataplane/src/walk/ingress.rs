@@ -252,7 +252,7 @@ pub(super) struct TagPath {
     pub(super) entrance: Entrance,
     /// Offset behind the last EtherType that was read.
     pub(super) l3: u16,
-    /// That EtherType: of the packet, or of the first tag that names no interface.
+    /// The EtherType of the packet, or of the first VLAN tag without an interface.
     ethertype: u16,
     /// All tags name interfaces.
     is_known: bool,

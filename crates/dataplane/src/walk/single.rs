@@ -49,7 +49,7 @@ pub(crate) fn own_all(cx: &Context<'_>, frames: impl Iterator<Item = Frame>, out
 struct OwnRun {
     last: LastDecision,
     tally: Tally,
-    /// Packets that have left the walk and wait for others to the same out.
+    /// Finished packets to the out below, sent as one batch.
     departing: Vec<Frame>,
     out: OutId,
 }

@@ -1,4 +1,4 @@
-//! The cipher: sixteen blocks, one in each lane of 32 bits. A register has the same word of all blocks.
+//! ChaCha20 with one block in each lane of 32 bits: each register holds one of the sixteen state words of all blocks.
 
 use core::arch::x86_64::*;
 

@@ -19,7 +19,7 @@ const TAGGED: u8 = 8;
 const MANAGEMENT: u8 = 9;
 /// Type of MAC: Ethernet.
 const ETHERNET: u8 = 1;
-/// Values of an option that is on or off.
+/// Values of Tinygram-Compression, LAN-Identification and IEEE-802-Tagged-Frame.
 const ENABLED: u8 = 1;
 const DISABLED: u8 = 2;
 

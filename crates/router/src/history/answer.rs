@@ -64,7 +64,7 @@ impl Control {
         self.write_minute();
     }
 
-    /// Writes the minute that has ended, if one has.
+    /// Writes the averages of the last minute to the log, once the minute is complete.
     fn write_minute(&mut self) {
         let minute = self.unix_minute();
         let name = |id| self.layout.name(id).to_owned();

@@ -215,7 +215,7 @@ impl History {
         }
     }
 
-    /// Gives an interface its series from before the start, if it has one and the interface is new.
+    /// Restores the stored series of a new interface, by the interface's name.
     pub(crate) fn adopt(&mut self, id: InterfaceId, name: &str) {
         if let Some(series) = self.restored.remove(name) {
             self.interfaces.entry(id).or_insert(series);

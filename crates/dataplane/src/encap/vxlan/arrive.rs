@@ -9,7 +9,7 @@ use super::{INNER, Vxlan, key};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::encap::{Arrival, DEPTH, ETHERNET, Form, mark_decapsulated, put, put_edited};
+use crate::encap::{Arrival, DEPTH, ETHERNET, Form, divide, mark_decapsulated, put, put_edited};
 use crate::flow::{self, Upper};
 use crate::interface::{Interface, Peers};
 use crate::outlet::Outlet;
@@ -95,7 +95,12 @@ pub(super) fn decapsulate(
         all.packets += 1;
         all.bytes += frame.len() as u64 + u64::from(frame.untagged);
         if is_row(&frame) {
-            divide(frame, &learner, item, outlet);
+            divide(frame, outlet, |mut piece, outlet| {
+                match learner.extract(&mut piece) {
+                    Ok(()) => put(&mut None, item, piece, outlet),
+                    Err(reason) => outlet.discard(piece, reason),
+                }
+            });
             continue;
         }
         let extract = |frame: &mut Frame, _: &mut Outlet| learner.extract(frame);
@@ -116,25 +121,6 @@ fn is_row(frame: &Frame) -> bool {
     const NEAR: u16 = 56;
     let offload = &frame.offload;
     offload.segmentation == Segmentation::Udp && offload.checksum_start < frame.l3 + NEAR
-}
-
-/// Splits merged datagrams and decapsulates each.
-#[cold]
-#[inline(never)]
-fn divide(frame: Frame, learner: &Learner<'_>, item: Item, outlet: &mut Outlet) {
-    let mut pieces = core::mem::take(&mut outlet.pieces);
-    let made = frame::segment(&mut outlet.pool, &frame, &mut pieces);
-    match made {
-        Ok(_) => outlet.pool.free(frame),
-        Err(_) => outlet.discard(frame, DropReason::OffloadMalformed),
-    }
-    for mut piece in pieces.drain(..) {
-        match learner.extract(&mut piece) {
-            Ok(()) => put(&mut None, item, piece, outlet),
-            Err(reason) => outlet.discard(piece, reason),
-        }
-    }
-    outlet.pieces = pieces;
 }
 
 /// State of the decapsulation of one vector.

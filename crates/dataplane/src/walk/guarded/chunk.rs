@@ -34,7 +34,7 @@ pub(super) struct Passes<'a, 'o> {
     /// By family: installs shortcuts for connections at the ingress port.
     pub(super) installers: [Option<ShortcutInstaller>; 2],
     pub(super) tally: Tally,
-    /// The decision about the last packet that the guard has decided about.
+    /// The guard's last decision.
     pub(super) last: LastDecision,
     /// Lookup of IPsec policies; `None` if there are none.
     pub(super) policies: Option<PolicyLookup<'a>>,

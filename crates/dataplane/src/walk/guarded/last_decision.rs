@@ -30,7 +30,7 @@ use crate::walk::{Context, Exit, Leaving, egress, routing};
 #[derive(Default)]
 pub(in crate::walk) struct LastDecision(Option<Decision>);
 
-/// A decision, and the properties of the packets that it applies to.
+/// A decision of the guard, and the packet properties that it holds for.
 struct Decision {
     shared: SharedProperties,
     /// The connection; `None` if connections are not tracked.
@@ -53,9 +53,9 @@ struct SharedProperties {
 
 /// What happens to the packets.
 enum Outcome {
-    /// They leave by this route.
+    /// The packets leave by this route.
     Leaves(AcceptedRoute),
-    /// They are for this router, with exits of this kind.
+    /// The router receives them, with exits of this kind.
     Arrives(Exit),
 }
 

@@ -77,7 +77,8 @@ impl Plot {
             let y = MARGIN.2 + 12.0 + 14.0 * (number % 3) as f64;
             _ = writeln!(
                 out,
-                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{bottom:.1}\" class=\"axis\" stroke-dasharray=\"2 4\"/>\
+                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{bottom:.1}\" class=\"axis\" \
+                 stroke-dasharray=\"2 4\"/>\
                  <text x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
                 MARGIN.2,
                 x + 3.0,

@@ -55,7 +55,7 @@ impl ClientItem {
     }
 }
 
-/// What the caller has to do for a client.
+/// A step of a client that the carrier takes.
 #[derive(Debug)]
 pub(super) enum Step {
     /// End the client's tunnel, without a session.

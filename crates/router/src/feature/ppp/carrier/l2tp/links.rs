@@ -1,4 +1,4 @@
-//! Links: the sessions of all clients and of the server.
+//! L2TP sessions by link number: those of clients, and those of the server.
 
 use core::net::{SocketAddr, SocketAddrV4};
 use std::collections::BTreeMap;

@@ -35,7 +35,7 @@ pub(super) struct Client {
     pub(super) is_fast: bool,
     /// `use-ipsec`: packets pass only while an IPsec policy protects them.
     pub(super) needs_ipsec: bool,
-    /// What the client needs and this router does not have.
+    /// A setting of the client that this router does not implement, as the log names it.
     pub(super) missing: Option<&'static str>,
     max_mtu: u16,
     max_mru: u16,
