@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 use subtle::ConstantTimeEq;
 
 use crate::association::{HEADER_BYTES, Inbound, TRAILER_BYTES};
-use crate::work::{CHUNK_PACKETS, Work, authenticate, group, in_order, parts, runs};
+use crate::cipher::Cipher;
+use crate::work::{CHUNK_PACKETS, Work, authenticate, group, parts, prefetch_keys, runs};
 use crate::{BATCH, Fault};
 
 /// A packet to open.
@@ -74,17 +75,19 @@ fn open_part(part: &mut [Opening<'_>]) {
 
 /// Opens packets in the order of the batch, those of one association together where they are neighbours.
 fn open_in_order(part: &mut [Opening<'_>]) {
-    in_order(
-        part,
-        |packet| &packet.sa.shared,
-        |run| {
-            let mut work = SmallVec::<[Packet<'_>; CHUNK_PACKETS]>::new();
-            let packets = (0..).zip(run);
-            work.extend(packets.filter_map(|(index, packet)| prepare(index, packet)));
-            prove(&mut work);
-            finish(&mut work);
-        },
-    );
+    for part in part.chunks_mut(CHUNK_PACKETS) {
+        prefetch_keys(
+            part.iter()
+                .map(|packet| (&packet.sa.shared, packet.bytes.len())),
+        );
+        let mut work = SmallVec::<[Packet<'_>; CHUNK_PACKETS]>::new();
+        let packets = (0..).zip(part);
+        work.extend(packets.filter_map(|(index, packet)| prepare(index, packet)));
+        Cipher::unlock(&mut work);
+        for run in runs(&mut work) {
+            finish(run);
+        }
+    }
 }
 
 /// Checks a packet before any cryptography. Returns `None` after a fault.
@@ -137,21 +140,17 @@ fn prove(part: &mut [Packet<'_>]) {
     let Some(suite) = part.first().map(|work| work.sa.shared.suite) else {
         return;
     };
-    if !suite.encryption.is_aead() {
-        authenticate(part, |work, sum| {
-            let icv = work.icv();
-            if !bool::from(sum[..icv.len()].ct_eq(icv)) {
-                work.fault = Some(Fault::Integrity);
-            }
-        });
+    if suite.encryption.is_aead() {
+        return Cipher::unlock(part);
     }
+    authenticate(part, |work, sum| {
+        let icv = work.icv();
+        if !bool::from(sum[..icv.len()].ct_eq(icv)) {
+            work.fault = Some(Fault::Integrity);
+        }
+    });
     for run in runs(part) {
-        let Some(sa) = run.first().map(|work| work.sa) else {
-            continue;
-        };
-        if suite.encryption.is_aead() {
-            sa.shared.cipher.unlock(&sa.shared, run);
-        } else {
+        if let Some(sa) = run.first().map(|work| work.sa) {
             sa.shared.cipher.decrypt(run);
         }
     }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::association::{HEADER_BYTES, Outbound, TRAILER_BYTES};
 use crate::cipher::Cipher;
-use crate::work::{CHUNK_PACKETS, Work, authenticate, group, in_order, parts, runs};
+use crate::work::{CHUNK_PACKETS, Work, authenticate, group, parts, prefetch_keys, runs};
 use crate::{BATCH, Fault, suite::Encryption};
 
 /// A packet to seal.
@@ -70,18 +70,22 @@ fn seal_part(part: &mut [Sealing<'_>]) {
 
 /// Seals packets in the order of the batch, those of one association together where they are neighbours.
 fn seal_in_order(part: &mut [Sealing<'_>]) {
-    in_order(
-        part,
-        |packet| &packet.sa.shared,
-        |run| {
-            let mut work = SmallVec::<[Packet<'_>; CHUNK_PACKETS]>::new();
-            let packets = (0..).zip(run);
-            work.extend(packets.filter_map(|(index, packet)| prepare(index, packet)));
-            begin(&mut work);
-            protect(&mut work);
-            finish(&mut work);
-        },
-    );
+    for part in part.chunks_mut(CHUNK_PACKETS) {
+        prefetch_keys(
+            part.iter()
+                .map(|packet| (&packet.sa.shared, packet.payload)),
+        );
+        let mut work = SmallVec::<[Packet<'_>; CHUNK_PACKETS]>::new();
+        let packets = (0..).zip(part);
+        work.extend(packets.filter_map(|(index, packet)| prepare(index, packet)));
+        for run in runs(&mut work) {
+            begin(run);
+        }
+        Cipher::lock(&mut work);
+        for run in runs(&mut work) {
+            finish(run);
+        }
+    }
 }
 
 /// Checks the room around a payload and writes its trailer. Returns `None` after a fault.
@@ -147,12 +151,7 @@ fn protect(part: &mut [Packet<'_>]) {
         return;
     };
     if suite.encryption.is_aead() {
-        for run in runs(part) {
-            if let Some(sa) = run.first().map(|work| work.sa) {
-                sa.shared.cipher.lock(&sa.shared, run);
-            }
-        }
-        return;
+        return Cipher::lock(part);
     }
     if let Some(first) = part.first() {
         first.sa.shared.cipher.encrypt(own_cipher, part);

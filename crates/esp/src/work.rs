@@ -65,23 +65,16 @@ impl<S, O> Work<'_, S, O> {
     }
 }
 
-/// Passes the packets of a batch to `process` in their order, at most [`CHUNK_PACKETS`] at a time: neighbours of one
-/// association together. Prefetches the key of the association that is next. `of` returns a packet's association.
+/// Prefetches the keys of the first packets of a batch. Each item is a packet's association and the length of its text.
+/// The cipher prefetches those of later packets.
 #[inline(always)]
-pub(crate) fn in_order<P>(
-    batch: &mut [P],
-    of: impl Fn(&P) -> &Shared,
-    mut process: impl FnMut(&mut [P]),
-) {
-    let alike = batch.chunk_by_mut(|one, other| ptr::eq(of(one), of(other)));
-    let mut runs = alike
-        .flat_map(|alike| alike.chunks_mut(CHUNK_PACKETS))
-        .peekable();
-    while let Some(run) = runs.next() {
-        if let Some([next, ..]) = runs.peek() {
-            of(next).cipher.prefetch();
+pub(crate) fn prefetch_keys<'s>(packets: impl Iterator<Item = (&'s Shared, usize)>) {
+    const FIRST: usize = 4;
+    let mut last = None;
+    for (shared, len) in packets.take(FIRST) {
+        if last.replace(ptr::from_ref(shared)) != Some(ptr::from_ref(shared)) {
+            shared.cipher.prefetch(len);
         }
-        process(run);
     }
 }
 

@@ -5,14 +5,14 @@
 //! round and median. An argument selects kernels by part of their name.
 
 use kernels::{
-    Aes, Chain, ChainForm, Gcm, GcmForm, Ghash, Hash, HashForm, HmacKey, HmacMessage,
-    MAX_DIGEST_BYTES, chain_by, hmac_by,
+    Aes, Chain, ChainForm, Gcm, GcmForm, GcmMessage, Ghash, Hash, HashForm, HmacKey, HmacMessage,
+    MAX_DIGEST_BYTES, chain_by, gcm_open, gcm_seal, hmac_by,
 };
 
 /// Rounds of each form.
 const ROUNDS: usize = 301;
 /// Lengths of the packets in bytes.
-const LENGTHS: [usize; 4] = [64, 96, 512, 1424];
+const LENGTHS: [usize; 4] = [48, 96, 512, 1424];
 /// Packets of a batch.
 const COUNTS: [usize; 5] = [1, 2, 4, 8, 64];
 
@@ -114,23 +114,32 @@ fn gcm(name: &str, wanted: &str) {
             };
             let mut forms = vec![Form::new("separate".into(), separate)];
             for (form, gcm) in &keys {
-                let run = move |packets: &mut [Vec<u8>]| {
-                    for text in packets {
-                        std::hint::black_box(gcm.seal(COUNTER, 2, text, 3));
-                    }
-                };
-                forms.push(Form::new(format!("{form:?}"), run));
-                let run = move |packets: &mut [Vec<u8>]| {
-                    for text in packets {
-                        std::hint::black_box(gcm.open(COUNTER, 2, text, 3));
-                    }
-                };
-                forms.push(Form::new(format!("{form:?} opens"), run));
+                for (suffix, process) in PROCESSES {
+                    let run = move |packets: &mut [Vec<u8>]| {
+                        for packets in packets.chunks_mut(32) {
+                            let messages = packets.iter_mut().map(|text| GcmMessage {
+                                gcm,
+                                nonce: COUNTER,
+                                first: 2,
+                                text,
+                                last: 3,
+                                tag: 0,
+                            });
+                            let mut messages = messages.collect::<Vec<_>>();
+                            process(&mut messages);
+                            std::hint::black_box(&messages);
+                        }
+                    };
+                    forms.push(Form::new(format!("{form:?}{suffix}"), run));
+                }
             }
             measure(name, count, len, &mut forms, &mut packets);
         }
     }
 }
+
+/// The directions of GCM.
+const PROCESSES: [(&str, fn(&mut [GcmMessage<'_>])); 2] = [("", gcm_seal), (" opens", gcm_open)];
 
 /// A form of a kernel, and its clocks per packet.
 struct Form<'f, T: ?Sized> {

@@ -34,7 +34,7 @@ pub use aes::{ChainForm, chain_by};
 pub use allocations::CountingAllocator;
 pub use chacha::{ChaChaKey, ChaChaMessage, chacha_open, chacha_seal};
 pub use cycles::{measure_hz, tsc};
-pub use gcm::{Gcm, GcmForm};
+pub use gcm::{Gcm, GcmForm, GcmMessage, gcm_open, gcm_seal};
 pub use ghash::Ghash;
 pub use heap::trim_heap;
 pub use hmac::{HashForm, HmacKey, HmacMessage, hmac, hmac_by};

@@ -1,12 +1,14 @@
-//! AES-GCM (RFC 4106) in one pass over each packet, on processors that support it.
+//! AES-GCM (RFC 4106) in one pass over each packet, on processors that support it: packets of any associations together.
 
+use kernels::GcmMessage;
+use smallvec::SmallVec;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
 
 use super::{Additional, Salt};
 use crate::Fault;
 use crate::association::Shared;
-use crate::work::Work;
+use crate::work::{CHUNK_PACKETS, Work};
 
 /// Key and salt; dropping wipes them.
 pub(crate) struct Fused {
@@ -26,10 +28,10 @@ impl Fused {
         kernels::Gcm::new(key).map(|gcm| Box::new(Self { gcm, salt }))
     }
 
-    /// Prefetches the key.
+    /// Prefetches the key for a text of `len` bytes.
     #[inline(always)]
-    pub(super) fn prefetch(&self) {
-        self.gcm.prefetch();
+    pub(super) fn prefetch(&self, len: usize) {
+        self.gcm.prefetch(len);
     }
 
     /// Returns salt and initialization vector as the upper 96 bits of a counter block.
@@ -39,31 +41,64 @@ impl Fused {
         let salt = u128::from(u32::from_be_bytes(self.salt));
         salt << 96 | u128::from(u64::from_be_bytes(iv)) << 32
     }
+}
 
-    /// Encrypts packets and writes their ICVs.
-    pub(super) fn lock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
-        for packet in work.iter_mut().filter(|packet| packet.fault.is_none()) {
-            let nonce = self.nonce(packet.iv());
-            let (first, last) = Additional::blocks(shared, packet);
-            let icv = self.gcm.seal(nonce, first, packet.text(), last);
+/// Encrypts packets and writes their ICVs. `own` returns the key of an association.
+pub(super) fn lock<'p, S: AsRef<Shared>, O>(
+    own: impl Fn(&'p S) -> Option<&'p Fused>,
+    work: &mut [Work<'p, S, O>],
+) {
+    for part in work.chunks_mut(CHUNK_PACKETS) {
+        let icvs = tags(kernels::gcm_seal, &own, part);
+        let whole = part.iter_mut().filter(|packet| packet.fault.is_none());
+        for (packet, icv) in whole.zip(icvs) {
             if let Some(place) = packet.icv().first_chunk_mut::<16>() {
                 *place = icv.to_be_bytes();
             }
         }
     }
+}
 
-    /// Decrypts packets with valid ICVs; the others get a fault and a zeroed text.
-    pub(super) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
-        for packet in work.iter_mut().filter(|packet| packet.fault.is_none()) {
-            let nonce = self.nonce(packet.iv());
-            let (first, last) = Additional::blocks(shared, packet);
-            let wanted = self.gcm.open(nonce, first, packet.text(), last);
-            if !is_equal(packet.icv(), wanted) {
+/// Decrypts packets with valid ICVs; the others get a fault and a zeroed text. `own` returns the key of an association.
+pub(super) fn unlock<'p, S: AsRef<Shared>, O>(
+    own: impl Fn(&'p S) -> Option<&'p Fused>,
+    work: &mut [Work<'p, S, O>],
+) {
+    for part in work.chunks_mut(CHUNK_PACKETS) {
+        let icvs = tags(kernels::gcm_open, &own, part);
+        let whole = part.iter_mut().filter(|packet| packet.fault.is_none());
+        for (packet, icv) in whole.zip(icvs) {
+            if !is_equal(packet.icv(), icv) {
                 packet.fault = Some(Fault::Integrity);
                 packet.text().zeroize();
             }
         }
     }
+}
+
+/// Processes the texts of at most [`CHUNK_PACKETS`] packets; skips packets with a fault. Returns the tags.
+#[inline(always)]
+fn tags<'p, S: AsRef<Shared>, O>(
+    process: impl Fn(&mut [GcmMessage<'_>]),
+    own: impl Fn(&'p S) -> Option<&'p Fused>,
+    work: &mut [Work<'p, S, O>],
+) -> SmallVec<[u128; CHUNK_PACKETS]> {
+    let whole = work.iter_mut().filter(|packet| packet.fault.is_none());
+    let messages = whole.filter_map(|packet| {
+        let fused = own(packet.sa)?;
+        let (first, last) = Additional::blocks(packet.sa.as_ref(), packet);
+        Some(GcmMessage {
+            gcm: &fused.gcm,
+            nonce: fused.nonce(packet.iv()),
+            first,
+            text: packet.text(),
+            last,
+            tag: 0,
+        })
+    });
+    let mut messages: SmallVec<[_; CHUNK_PACKETS]> = messages.collect();
+    process(&mut messages);
+    messages.iter().map(|message| message.tag).collect()
 }
 
 /// Compares an ICV in constant time, in words.

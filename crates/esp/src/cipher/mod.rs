@@ -170,43 +170,59 @@ impl Cipher {
         }
     }
 
-    /// Encrypts packets with an AEAD cipher and writes their ICVs; a failure becomes a fault.
-    pub(crate) fn lock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
-        match self {
-            Self::Fused(fused) => fused.lock(shared, work),
-            Self::Gcm(gcm) => gcm.lock(shared, work),
-            Self::Gcm128(gcm) => gcm.lock(shared, work),
-            Self::Gcm192(gcm) => gcm.lock(shared, work),
-            Self::Gcm256(gcm) => gcm.lock(shared, work),
-            Self::ChaCha20Poly1305(key, salt) => aead::lock(key, salt, shared, work),
-            _ => {}
+    /// Encrypts packets with AEAD ciphers and writes their ICVs; a failure becomes a fault.
+    pub(crate) fn lock<S: AsRef<Shared>, O>(work: &mut [Work<'_, S, O>]) {
+        for alike in work.chunk_by_mut(processed_together) {
+            let Some(shared) = alike.first().map(|packet| packet.sa.as_ref()) else {
+                continue;
+            };
+            match &shared.cipher {
+                Self::Fused(_) => fused::lock(|sa| sa.as_ref().cipher.fused(), alike),
+                Self::Gcm(gcm) => gcm.lock(shared, alike),
+                Self::Gcm128(gcm) => gcm.lock(shared, alike),
+                Self::Gcm192(gcm) => gcm.lock(shared, alike),
+                Self::Gcm256(gcm) => gcm.lock(shared, alike),
+                Self::ChaCha20Poly1305(key, salt) => aead::lock(key, salt, shared, alike),
+                _ => {}
+            }
         }
     }
 
-    /// Decrypts packets with an AEAD cipher; a wrong ICV becomes a fault.
-    pub(crate) fn unlock<S, O>(&self, shared: &Shared, work: &mut [Work<'_, S, O>]) {
-        match self {
-            Self::Fused(fused) => fused.unlock(shared, work),
-            Self::Gcm(gcm) => gcm.unlock(shared, work),
-            Self::Gcm128(gcm) => gcm.unlock(shared, work),
-            Self::Gcm192(gcm) => gcm.unlock(shared, work),
-            Self::Gcm256(gcm) => gcm.unlock(shared, work),
-            Self::ChaCha20Poly1305(key, salt) => aead::unlock(key, salt, shared, work),
-            _ => {}
+    /// Decrypts packets with AEAD ciphers; a wrong ICV becomes a fault.
+    pub(crate) fn unlock<S: AsRef<Shared>, O>(work: &mut [Work<'_, S, O>]) {
+        for alike in work.chunk_by_mut(processed_together) {
+            let Some(shared) = alike.first().map(|packet| packet.sa.as_ref()) else {
+                continue;
+            };
+            match &shared.cipher {
+                Self::Fused(_) => fused::unlock(|sa| sa.as_ref().cipher.fused(), alike),
+                Self::Gcm(gcm) => gcm.unlock(shared, alike),
+                Self::Gcm128(gcm) => gcm.unlock(shared, alike),
+                Self::Gcm192(gcm) => gcm.unlock(shared, alike),
+                Self::Gcm256(gcm) => gcm.unlock(shared, alike),
+                Self::ChaCha20Poly1305(key, salt) => aead::unlock(key, salt, shared, alike),
+                _ => {}
+            }
         }
     }
 
-    /// Prefetches the key schedule for packets of another association, if the cipher is one whose packets keep their
-    /// order and take few cycles.
+    fn fused(&self) -> Option<&Fused> {
+        match self {
+            Self::Fused(fused) => Some(fused),
+            _ => None,
+        }
+    }
+
+    /// Prefetches the key schedule for a text of `len` bytes, if packets of different associations are processed together.
     #[inline(always)]
-    pub(crate) fn prefetch(&self) {
+    pub(crate) fn prefetch(&self, len: usize) {
         if let Self::Fused(fused) = self {
-            fused.prefetch();
+            fused.prefetch(len);
         }
     }
 
-    /// Returns true for AEAD ciphers: packets of different associations gain nothing from being processed together, so
-    /// they keep their order.
+    /// Returns true for AEAD ciphers: packets of different associations gain nothing from being sorted, so they keep their
+    /// order.
     pub(crate) const fn keeps_order(&self) -> bool {
         matches!(
             self,
@@ -218,6 +234,12 @@ impl Cipher {
                 | Self::ChaCha20Poly1305(..)
         )
     }
+}
+
+/// Returns true if an AEAD cipher processes both packets in one call.
+fn processed_together<S: AsRef<Shared>, O>(one: &Work<'_, S, O>, other: &Work<'_, S, O>) -> bool {
+    let is_fused = |work: &Work<'_, S, O>| work.sa.as_ref().cipher.fused().is_some();
+    core::ptr::eq(one.sa, other.sa) || is_fused(one) && is_fused(other)
 }
 
 /// Additional authenticated data of an AEAD cipher: SPI and sequence number, of 64 bits if extended (RFC 4106,

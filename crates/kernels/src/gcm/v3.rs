@@ -7,7 +7,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{Gcm, POWERS};
+use super::{Gcm, GcmMessage, POWERS};
 use crate::aes::wide::{BLOCK, load};
 use crate::ghash::wide::{Sum, backwards, number, register};
 
@@ -37,16 +37,26 @@ struct Products {
     high: __m256i,
 }
 
+/// Encrypts or decrypts messages, and stores their tags.
 #[target_feature(enable = "aes,avx2,vaes,pclmulqdq,vpclmulqdq")]
-pub(super) fn run<const OPENS: bool>(
-    gcm: &Gcm,
-    nonce: u128,
-    first: u128,
-    text: &mut [u8],
-    last: u128,
-) -> u128 {
-    let zero = register(nonce.swap_bytes());
-    let (first, last) = (register(first), register(last));
+pub(super) fn run<const OPENS: bool>(messages: &mut [GcmMessage<'_>]) {
+    let mut rest = messages;
+    while let Some((message, later)) = rest.split_first_mut() {
+        if let Some(next) = later.first() {
+            next.gcm.prefetch(next.text.len());
+        }
+        message.tag = one::<OPENS>(message);
+        rest = later;
+    }
+}
+
+/// Encrypts or decrypts a message. Returns its tag.
+#[inline]
+#[target_feature(enable = "aes,avx2,vaes,pclmulqdq,vpclmulqdq")]
+fn one<const OPENS: bool>(message: &mut GcmMessage<'_>) -> u128 {
+    let zero = register(message.nonce.swap_bytes());
+    let (first, last) = (register(message.first), register(message.last));
+    let (gcm, text) = (message.gcm, &mut *message.text);
     let mut state = State {
         gcm,
         counters: _mm256_add_epi32(
@@ -147,13 +157,13 @@ impl State<'_> {
         let mut products = Products::zero();
         blocks[0] = _mm256_xor_si256(blocks[0], _mm256_zextsi128_si256(self.hash));
         let behind = POWERS - (count + 1).min(POWERS);
-        let powers = &self.gcm.powers[behind..];
+        let powers = &self.gcm.powers.0[behind..];
         for (register, blocks) in blocks.iter().enumerate().take(N) {
             let powers = powers.get(2 * register..2 * register + 2);
             products.add(*blocks, powers.unwrap_or(&[0; 2]));
         }
         let mut sum = products.folded();
-        sum.add(last, load(&self.gcm.powers[POWERS - 1]));
+        sum.add(last, load(&self.gcm.powers.0[POWERS - 1]));
         sum.reduced()
     }
 
@@ -177,7 +187,7 @@ impl State<'_> {
         let (first, others, last) = self.gcm.aes.round_keys();
         let mut blocks = self.counters::<N>(first);
         let mut products = Products::zero();
-        let powers = &self.gcm.powers[POWERS - STEP_BLOCKS..];
+        let powers = &self.gcm.powers.0[POWERS - STEP_BLOCKS..];
         let mut before = _mm256_zextsi128_si256(self.hash);
         // The shortest key has nine rounds between the first and the last.
         let (interleaved, others) = others.split_at(others.len().min(2 * STEP));
