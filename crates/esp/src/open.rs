@@ -149,11 +149,13 @@ fn prove(part: &mut [Packet<'_>]) {
             work.fault = Some(Fault::Integrity);
         }
     });
-    for run in runs(part) {
-        if let Some(sa) = run.first().map(|work| work.sa) {
-            sa.shared.cipher.decrypt(run);
-        }
+    if let Some(first) = part.first() {
+        first.sa.shared.cipher.decrypt(own_cipher, part);
     }
+}
+
+fn own_cipher(sa: &Inbound) -> &Cipher {
+    &sa.shared.cipher
 }
 
 /// Marks the sequence numbers of one association as seen, and writes results and counters.

@@ -122,6 +122,55 @@ fn payloads_of_every_length_round_trip_in_every_suite() {
 }
 
 #[test]
+fn packets_of_a_batch_are_as_if_sealed_and_opened_alone() {
+    for (suite, numbering) in suites().flat_map(|suite| {
+        numberings(suite)
+            .iter()
+            .map(move |numbering| (suite, *numbering))
+    }) {
+        for count in [1, 3, 4, 5, 33, 70] {
+            let payloads: Vec<_> = (0..count).map(|at| payload(40 + at * 61 % 700)).collect();
+            let (out, _) = pair(suite, numbering, 3);
+            let alone: Vec<_> = payloads
+                .iter()
+                .map(|payload| sealed(&out, payload))
+                .collect();
+
+            let (out, into) = pair(suite, numbering, 3);
+            let mut packets: Vec<_> = payloads
+                .iter()
+                .map(|payload| frame(&out, payload))
+                .collect();
+            let batch = packets.iter_mut().zip(&payloads);
+            let batch = batch.map(|(bytes, payload)| Sealing::new(&out, bytes, payload.len(), 17));
+            seal(&mut batch.collect::<Vec<_>>());
+            assert_eq!(packets, alone, "{suite:?} {count}");
+
+            // A forged packet does not change its neighbours.
+            if suite.has_integrity() {
+                *packets[count / 2].last_mut().expect("an ICV") ^= 1;
+            }
+            let mut batch: Vec<_> = { packets.iter_mut() }
+                .map(|bytes| Opening::new(&into, bytes))
+                .collect();
+            open(&mut batch);
+            for (at, (packet, payload)) in batch.iter().zip(&payloads).enumerate() {
+                if at == count / 2 && suite.has_integrity() {
+                    assert_eq!(packet.outcome, Err(Fault::Integrity), "{suite:?} {count}");
+                    continue;
+                }
+                let opened = packet.outcome.as_ref().expect("is not forged");
+                assert_eq!(
+                    packet.bytes[opened.payload.clone()],
+                    payload[..],
+                    "{suite:?} {count}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn the_longest_payload_fits_and_a_longer_one_does_not() {
     for suite in suites() {
         let (out, _) = pair(suite, Numbering::Short, 3);

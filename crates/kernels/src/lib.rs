@@ -28,9 +28,9 @@ mod sha;
 mod widest;
 mod zeroed;
 
-pub use aes::{Aes, Chain, chain};
+pub use aes::{Aes, Chain, chain, unchain};
 #[cfg(target_arch = "x86_64")]
-pub use aes::{ChainForm, chain_by};
+pub use aes::{ChainForm, chain_by, unchain_by};
 pub use allocations::CountingAllocator;
 pub use chacha::{ChaChaKey, ChaChaMessage, chacha_open, chacha_seal};
 pub use cycles::{measure_hz, tsc};

@@ -44,15 +44,17 @@ impl Fused {
 }
 
 /// Encrypts packets and writes their ICVs. `own` returns the key of an association.
+#[inline(always)]
 pub(super) fn lock<'p, S: AsRef<Shared>, O>(
-    own: impl Fn(&'p S) -> Option<&'p Fused>,
+    own: impl Fn(&'p S) -> &'p Fused,
     work: &mut [Work<'p, S, O>],
 ) {
     for part in work.chunks_mut(CHUNK_PACKETS) {
         let icvs = tags(kernels::gcm_seal, &own, part);
-        let whole = part.iter_mut().filter(|packet| packet.fault.is_none());
-        for (packet, icv) in whole.zip(icvs) {
-            if let Some(place) = packet.icv().first_chunk_mut::<16>() {
+        for (packet, icv) in part.iter_mut().zip(icvs) {
+            if packet.fault.is_none()
+                && let Some(place) = packet.icv().first_chunk_mut::<16>()
+            {
                 *place = icv.to_be_bytes();
             }
         }
@@ -60,15 +62,15 @@ pub(super) fn lock<'p, S: AsRef<Shared>, O>(
 }
 
 /// Decrypts packets with valid ICVs; the others get a fault and a zeroed text. `own` returns the key of an association.
+#[inline(always)]
 pub(super) fn unlock<'p, S: AsRef<Shared>, O>(
-    own: impl Fn(&'p S) -> Option<&'p Fused>,
+    own: impl Fn(&'p S) -> &'p Fused,
     work: &mut [Work<'p, S, O>],
 ) {
     for part in work.chunks_mut(CHUNK_PACKETS) {
         let icvs = tags(kernels::gcm_open, &own, part);
-        let whole = part.iter_mut().filter(|packet| packet.fault.is_none());
-        for (packet, icv) in whole.zip(icvs) {
-            if !is_equal(packet.icv(), icv) {
+        for (packet, icv) in part.iter_mut().zip(icvs) {
+            if packet.fault.is_none() && !is_equal(packet.icv(), icv) {
                 packet.fault = Some(Fault::Integrity);
                 packet.text().zeroize();
             }
@@ -76,27 +78,34 @@ pub(super) fn unlock<'p, S: AsRef<Shared>, O>(
     }
 }
 
-/// Processes the texts of at most [`CHUNK_PACKETS`] packets; skips packets with a fault. Returns the tags.
+/// Processes the texts of at most [`CHUNK_PACKETS`] packets, and returns their tags. The text of a packet with a fault
+/// counts as empty.
 #[inline(always)]
 fn tags<'p, S: AsRef<Shared>, O>(
     process: impl Fn(&mut [GcmMessage<'_>]),
-    own: impl Fn(&'p S) -> Option<&'p Fused>,
+    own: impl Fn(&'p S) -> &'p Fused,
     work: &mut [Work<'p, S, O>],
 ) -> SmallVec<[u128; CHUNK_PACKETS]> {
-    let whole = work.iter_mut().filter(|packet| packet.fault.is_none());
-    let messages = whole.filter_map(|packet| {
-        let fused = own(packet.sa)?;
-        let (first, last) = Additional::blocks(packet.sa.as_ref(), packet);
-        Some(GcmMessage {
-            gcm: &fused.gcm,
-            nonce: fused.nonce(packet.iv()),
-            first,
-            text: packet.text(),
-            last,
-            tag: 0,
-        })
-    });
-    let mut messages: SmallVec<[_; CHUNK_PACKETS]> = messages.collect();
+    let mut messages = SmallVec::<[_; CHUNK_PACKETS]>::new();
+    // The iterator has an exact length, which saves a check per packet.
+    messages.extend(work.iter_mut().map(
+        #[inline(always)]
+        |packet| {
+            let fused = own(packet.sa);
+            let (first, last) = Additional::blocks(packet.sa.as_ref(), packet);
+            GcmMessage {
+                gcm: &fused.gcm,
+                nonce: fused.nonce(packet.iv()),
+                first,
+                text: match packet.fault {
+                    None => packet.text(),
+                    Some(_) => &mut [],
+                },
+                last,
+                tag: 0,
+            }
+        },
+    ));
     process(&mut messages);
     messages.iter().map(|message| message.tag).collect()
 }

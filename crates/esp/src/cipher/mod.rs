@@ -8,7 +8,6 @@ mod gcm;
 mod wide;
 
 use aes::{Aes128, Aes192, Aes256};
-use aws_lc_rs::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 use blowfish::Blowfish;
 use camellia::{Camellia128, Camellia192, Camellia256};
 use cipher::consts::U16;
@@ -16,6 +15,7 @@ use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, Key, KeyInit};
 use des::{Des, TdesEde3};
 use twofish::Twofish;
 
+use aead::ChaCha;
 use ctr::First;
 use fused::Fused;
 use gcm::Gcm;
@@ -48,7 +48,7 @@ pub(crate) enum Cipher {
     Gcm128(Box<Gcm<Aes128>>),
     Gcm192(Box<Gcm<Aes192>>),
     Gcm256(Box<Gcm<Aes256>>),
-    ChaCha20Poly1305(Box<LessSafeKey>, Salt),
+    ChaCha20Poly1305(Box<ChaCha>),
 }
 
 /// Part of the nonce that comes with the key.
@@ -99,10 +99,7 @@ impl Cipher {
             Encryption::AesGcm(Bits::B128) => Self::Gcm128(gcm(key, salt)),
             Encryption::AesGcm(Bits::B192) => Self::Gcm192(gcm(key, salt)),
             Encryption::AesGcm(Bits::B256) => Self::Gcm256(gcm(key, salt)),
-            Encryption::ChaCha20Poly1305 => {
-                let key = UnboundKey::new(&CHACHA20_POLY1305, key).expect(CHECKED);
-                Self::ChaCha20Poly1305(Box::new(LessSafeKey::new(key)), salt)
-            }
+            Encryption::ChaCha20Poly1305 => Self::ChaCha20Poly1305(ChaCha::new(key, salt)),
         }
     }
 
@@ -114,12 +111,7 @@ impl Cipher {
         work: &mut [Work<'p, S, O>],
     ) {
         if let Self::Cbc(_) = self {
-            let wide = |sa| match own(sa) {
-                Self::Cbc(wide) => Some(&**wide),
-                _ => None,
-            };
-            Wide::chain(wide, work);
-            return;
+            return Wide::chain(|sa| own(sa).cbc(), work);
         }
         for run in runs(work) {
             if let Some(first) = run.first() {
@@ -151,10 +143,32 @@ impl Cipher {
         }
     }
 
-    /// Decrypts the packets of one association; skips packets with a fault.
-    pub(crate) fn decrypt<S, O>(&self, work: &mut [Work<'_, S, O>]) {
+    fn cbc(&self) -> Option<&Wide> {
         match self {
-            Self::Cbc(wide) => wide.unchain(work),
+            Self::Cbc(wide) => Some(wide),
+            _ => None,
+        }
+    }
+
+    /// Decrypts packets with equal algorithms; skips packets with a fault. `own` returns the cipher of an association.
+    pub(crate) fn decrypt<'p, S, O>(
+        &self,
+        own: impl Fn(&'p S) -> &'p Self,
+        work: &mut [Work<'p, S, O>],
+    ) {
+        if let Self::Cbc(_) = self {
+            return Wide::unchain(|sa| own(sa).cbc(), work);
+        }
+        for run in runs(work) {
+            if let Some(first) = run.first() {
+                own(first.sa).decrypt_alike(run);
+            }
+        }
+    }
+
+    /// Decrypts the packets of one association.
+    fn decrypt_alike<S, O>(&self, work: &mut [Work<'_, S, O>]) {
+        match self {
             Self::Des(cipher) => cbc::decrypt(&**cipher, work),
             Self::TripleDes(cipher) => cbc::decrypt(&**cipher, work),
             Self::Blowfish(cipher) => cbc::decrypt(&**cipher, work),
@@ -177,12 +191,12 @@ impl Cipher {
                 continue;
             };
             match &shared.cipher {
-                Self::Fused(_) => fused::lock(|sa| sa.as_ref().cipher.fused(), alike),
+                Self::Fused(_) => fused::lock(own_fused, alike),
                 Self::Gcm(gcm) => gcm.lock(shared, alike),
                 Self::Gcm128(gcm) => gcm.lock(shared, alike),
                 Self::Gcm192(gcm) => gcm.lock(shared, alike),
                 Self::Gcm256(gcm) => gcm.lock(shared, alike),
-                Self::ChaCha20Poly1305(key, salt) => aead::lock(key, salt, shared, alike),
+                Self::ChaCha20Poly1305(key) => key.lock(shared, alike),
                 _ => {}
             }
         }
@@ -195,17 +209,18 @@ impl Cipher {
                 continue;
             };
             match &shared.cipher {
-                Self::Fused(_) => fused::unlock(|sa| sa.as_ref().cipher.fused(), alike),
+                Self::Fused(_) => fused::unlock(own_fused, alike),
                 Self::Gcm(gcm) => gcm.unlock(shared, alike),
                 Self::Gcm128(gcm) => gcm.unlock(shared, alike),
                 Self::Gcm192(gcm) => gcm.unlock(shared, alike),
                 Self::Gcm256(gcm) => gcm.unlock(shared, alike),
-                Self::ChaCha20Poly1305(key, salt) => aead::unlock(key, salt, shared, alike),
+                Self::ChaCha20Poly1305(key) => key.unlock(shared, alike),
                 _ => {}
             }
         }
     }
 
+    #[inline(always)]
     fn fused(&self) -> Option<&Fused> {
         match self {
             Self::Fused(fused) => Some(fused),
@@ -236,7 +251,15 @@ impl Cipher {
     }
 }
 
+/// Returns the key of an association whose packets [`processed_together`] has accepted.
+#[inline(always)]
+fn own_fused<S: AsRef<Shared>>(sa: &S) -> &Fused {
+    let fused = sa.as_ref().cipher.fused();
+    fused.expect("packets that are processed together have the cipher")
+}
+
 /// Returns true if an AEAD cipher processes both packets in one call.
+#[inline(always)]
 fn processed_together<S: AsRef<Shared>, O>(one: &Work<'_, S, O>, other: &Work<'_, S, O>) -> bool {
     let is_fused = |work: &Work<'_, S, O>| work.sa.as_ref().cipher.fused().is_some();
     core::ptr::eq(one.sa, other.sa) || is_fused(one) && is_fused(other)

@@ -56,7 +56,9 @@ fn encrypt(cipher: &Cipher, packets: &mut [Packet]) {
 }
 
 fn decrypt(cipher: &Cipher, packets: &mut [Packet]) {
-    run(cipher, packets, |cipher, work| cipher.decrypt(work));
+    run(cipher, packets, |cipher, work| {
+        cipher.decrypt(|cipher| cipher, work)
+    });
 }
 
 /// Returns the processor-specific and the portable implementation.

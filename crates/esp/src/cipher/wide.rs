@@ -32,25 +32,18 @@ impl Wide {
         if !work.is_sorted_by(|one, other| one.text_len() >= other.text_len()) {
             work.sort_unstable_by_key(|work| Reverse(work.text_len()));
         }
-        for lanes in work.chunks_mut(CHAINS) {
-            let chains = lanes.iter_mut().filter_map(|packet| {
-                let vector = vector(packet.iv());
-                let Self(aes) = own(packet.sa)?;
-                Some(Chain {
-                    aes,
-                    vector,
-                    text: packet.text(),
-                })
-            });
-            kernels::chain(&mut chains.collect::<SmallVec<[_; CHAINS]>>());
+        for part in work.chunks_mut(CHAINS) {
+            kernels::chain(&mut chains(&own, part));
         }
     }
 
-    /// CBC decryption; skips packets with a fault.
-    pub(super) fn unchain<S, O>(&self, work: &mut [Work<'_, S, O>]) {
-        for packet in work.iter_mut().filter(|packet| packet.fault.is_none()) {
-            let vector = vector(packet.iv());
-            self.0.unchain(&vector, packet.text());
+    /// CBC decryption; skips packets with a fault. `own` returns the key of an association.
+    pub(super) fn unchain<'p, S, O>(
+        own: impl Fn(&'p S) -> Option<&'p Self>,
+        work: &mut [Work<'p, S, O>],
+    ) {
+        for part in work.chunks_mut(CHAINS) {
+            kernels::unchain(&mut chains(&own, part));
         }
     }
 
@@ -77,6 +70,23 @@ impl Stream for Wide {
             }
         }
     }
+}
+
+/// Returns the chains of at most [`CHAINS`] packets without a fault.
+fn chains<'w, 'p, S, O>(
+    own: impl Fn(&'p S) -> Option<&'p Wide>,
+    work: &'w mut [Work<'p, S, O>],
+) -> SmallVec<[Chain<'w>; CHAINS]> {
+    let whole = work.iter_mut().filter(|packet| packet.fault.is_none());
+    let chains = whole.filter_map(|packet| {
+        let Wide(aes) = own(packet.sa)?;
+        Some(Chain {
+            aes,
+            vector: vector(packet.iv()),
+            text: packet.text(),
+        })
+    });
+    chains.collect()
 }
 
 fn vector(iv: &[u8]) -> [u8; 16] {

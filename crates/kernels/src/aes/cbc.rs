@@ -33,7 +33,8 @@ impl ChainForm {
     pub(super) fn is_available(self) -> bool {
         use std::arch::is_x86_feature_detected as has;
         let is_wide = has!("aes") && has!("avx2") && has!("vaes");
-        is_wide && (self != Self::V4 || has!("avx512f"))
+        let is_widest = has!("bmi2") && has!("avx512f") && has!("avx512bw");
+        is_wide && (self != Self::V4 || is_widest)
     }
 }
 

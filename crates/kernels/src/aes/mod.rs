@@ -4,6 +4,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod cbc;
+#[cfg(target_arch = "x86_64")]
+mod unchain;
 
 #[cfg(target_arch = "x86_64")]
 pub use cbc::ChainForm;
@@ -17,7 +19,7 @@ pub struct Aes {
     rounds: usize,
 }
 
-/// A packet to be encrypted in CBC mode.
+/// A packet to be encrypted or decrypted in CBC mode.
 pub struct Chain<'a> {
     /// The key.
     pub aes: &'a Aes,
@@ -71,17 +73,6 @@ impl Aes {
         let _ = (nonce, mask, text);
     }
 
-    /// Decrypts whole blocks in CBC mode; further bytes stay unchanged.
-    pub fn unchain(&self, vector: &[u8; 16], text: &mut [u8]) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a value exists only if the processor has the features of the function.
-        unsafe {
-            wide::unchain(self, vector, text);
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (vector, text);
-    }
-
     /// Returns the encryption round keys: the first, those between, and the last.
     #[inline]
     pub(crate) fn round_keys(&self) -> (&u128, &[u128], &u128) {
@@ -129,6 +120,37 @@ pub fn chain_by(form: ChainForm, chains: &mut [Chain<'_>]) {
     assert!(form.is_available() || chains.is_empty(), "{form:?}");
     // SAFETY: the processor has the instructions of the form.
     unsafe { cbc::chain(form, chains) }
+}
+
+/// Decrypts the whole blocks of packets in CBC mode by the fastest form.
+pub fn unchain(chains: &mut [Chain<'_>]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let form = match ChainForm::V4.is_available() {
+            true => ChainForm::V4,
+            false => ChainForm::V3,
+        };
+        unchain_by(form, chains);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = chains;
+}
+
+/// Decrypts packets in CBC mode by a given form, which this machine has.
+#[cfg(target_arch = "x86_64")]
+pub fn unchain_by(form: ChainForm, chains: &mut [Chain<'_>]) {
+    assert!(form.is_available() || chains.is_empty(), "{form:?}");
+    // SAFETY: the processor has the instructions of the form.
+    unsafe {
+        match form {
+            ChainForm::V4 => unchain::unchain(chains),
+            ChainForm::Narrow | ChainForm::V3 => {
+                for chain in chains {
+                    wide::unchain(chain.aes, &chain.vector, chain.text);
+                }
+            }
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -570,7 +592,8 @@ mod tests {
                 1 => &ciphers[at % 2 * 3],
                 _ => &ciphers[at % 4],
             };
-            let length = |at: usize| (at * 7 + count) % 40 * 16 + at % 2;
+            let blocks = [3, 8, 40][count / 3 % 3];
+            let length = |at: usize| (at * 7 + count) % blocks * 16 + at % 2;
             let plain: Vec<Vec<u8>> = (0..count).map(|at| text(length(at))).collect();
             let mut chained = plain.clone();
             let chains = chained.iter_mut().enumerate();
@@ -593,9 +616,17 @@ mod tests {
                     head = *block;
                 }
                 assert_eq!(chained, &wanted, "{form:?} {count} {at}");
-                cipher(at).unchain(&[at as u8; 16], chained);
-                assert_eq!(chained, plain, "{count} {at}");
             }
+            let chains = chained.iter_mut().enumerate();
+            let mut chains: Vec<Chain<'_>> = chains
+                .map(|(at, text)| Chain {
+                    aes: cipher(at),
+                    vector: [at as u8; 16],
+                    text,
+                })
+                .collect();
+            unchain_by(form, &mut chains);
+            assert_eq!(chained, plain, "{form:?} {count}");
         }
     }
 }
