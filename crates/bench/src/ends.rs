@@ -12,6 +12,8 @@ use super::packets::Templates;
 #[derive(Default)]
 pub(super) struct Meter {
     received: AtomicU64,
+    /// Number of received frames. Bytes limit a vector of long frames.
+    taken: AtomicU64,
     sent: AtomicU64,
     /// Clock cycles from received to transmitted vectors.
     clocks: AtomicU64,
@@ -23,6 +25,16 @@ pub(super) struct Meter {
     /// Transmitted frames are recorded.
     recording: AtomicBool,
     record: Mutex<Vec<Record>>,
+}
+
+/// Counts of a worker's ports.
+pub(super) struct Counts {
+    /// Number of received frames.
+    pub(super) received: u64,
+    /// Number of transmitted frames.
+    pub(super) sent: u64,
+    /// Clock cycles from received to transmitted vectors.
+    pub(super) clocks: u64,
 }
 
 /// A transmitted frame, with the number of its port.
@@ -55,10 +67,14 @@ impl Meter {
         }
     }
 
-    /// Returns the number of transmitted frames since the last call, and their cycles.
-    pub(super) fn take(&self) -> (u64, u64) {
+    /// Returns the counts since the last call.
+    pub(super) fn take(&self) -> Counts {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        (take(&self.sent), take(&self.clocks))
+        Counts {
+            received: take(&self.taken),
+            sent: take(&self.sent),
+            clocks: take(&self.clocks),
+        }
     }
 
     /// Starts or stops recording transmitted frames.
@@ -121,6 +137,7 @@ impl Port for End {
                 count += 1;
             }
         }
+        self.meter.taken.fetch_add(count as u64, Ordering::Relaxed);
         self.meter.received.store(kernels::tsc(), Ordering::Relaxed);
         count
     }

@@ -10,6 +10,8 @@ use super::rig::{CLIENT_MAC, EGRESS, FAR_MAC, INGRESS, MAC};
 
 /// Layer-3 MTU of a PPPoE session in bytes.
 pub(super) const SESSION_MTU: u32 = 1492;
+/// MTU of the router's Ethernet interfaces in bytes: frames of 9,000 bytes fit with their tunnel's headers.
+pub(super) const ETHERNET_MTU: u32 = 9_216;
 /// First bytes of the MAC address of every gateway; its number follows.
 pub(super) const GATEWAYS: [u8; 5] = [2, 0, 0, 1, 0];
 
@@ -19,7 +21,7 @@ pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
         kind: Kind::Forward,
         header_len: 14,
         out: OutId::port(1),
-        mtu: 1500,
+        mtu: ETHERNET_MTU,
         egress: EGRESS,
         ..Adjacency::default()
     };

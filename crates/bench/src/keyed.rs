@@ -20,25 +20,31 @@ use super::tunnels::{KEY, SESSION, TunnelKind};
 use super::{Family, Invalid, Options, Row};
 
 /// The names of these rows, all over IPv4: WireGuard with inner frames of 64, 512 and 1418 bytes;
-/// EoIP over IPsec with frames of 1418 bytes (AES-128-CBC with SHA1, transport mode, as RouterOS's
-/// `ipsec-secret` uses it).
+/// EoIP over IPsec in transport mode with frames of 1418 and 9000 bytes: AES-128-CBC with SHA1, as
+/// RouterOS's `ipsec-secret` uses it, and AES-128-GCM.
 pub const KEYED: &[&str] = &[
     "wireguard-out",
     "wireguard-in",
     "eoip-ipsec-out",
     "eoip-ipsec-in",
+    "eoip-ipsec-gcm-out",
+    "eoip-ipsec-gcm-in",
 ];
 
 const FLOWS: u32 = 1_000;
 const FRAMES: [u16; 3] = [64, 512, 1418];
-/// Length in bytes of a frame whose outer packet fits 1,500 bytes, and the length with the overhead
-/// of EoIP.
-const LONG: u16 = 1418;
-const FRAMED: u16 = LONG + 42;
+/// Lengths in bytes of frames whose outer packets fit 1,500 bytes and the MTU of the interfaces.
+const LONG: [u16; 2] = [1418, 9000];
+/// The same with the overhead of EoIP.
+const FRAMED: [u16; 2] = [LONG[0] + 42, LONG[1] + 42];
 const SPI: u32 = 0x1000;
-const SUITE: Suite = Suite {
+const CBC_SHA1: Suite = Suite {
     encryption: Encryption::AesCbc(Bits::B128),
     authentication: Authentication::Sha1,
+};
+const GCM: Suite = Suite {
+    encryption: Encryption::AesGcm(Bits::B128),
+    authentication: Authentication::None,
 };
 const EOIP: TunnelKind = TunnelKind::Between(Carries::Frames(100));
 
@@ -54,10 +60,14 @@ pub fn keyed(
     for &name in rows {
         let out = name.ends_with("-out");
         let is_wireguard = name.starts_with("wireguard");
+        let suite = match name.contains("gcm") {
+            true => GCM,
+            false => CBC_SHA1,
+        };
         let frames = match (is_wireguard, out) {
             (true, _) => &FRAMES[..],
-            (false, true) => &[LONG],
-            (false, false) => &[FRAMED],
+            (false, true) => &LONG[..],
+            (false, false) => &FRAMED[..],
         };
         for &frame in frames {
             let mut bench = Bench::new(options, |workers| {
@@ -72,7 +82,7 @@ pub fn keyed(
                     out,
                 )?;
                 if !is_wireguard {
-                    rig.protect(transport(out), out)?;
+                    rig.protect(transport(suite, out), out)?;
                 }
                 Ok(rig)
             })?;
@@ -80,7 +90,7 @@ pub fn keyed(
                 rig.load_these(|rig, worker| match (is_wireguard, out) {
                     (_, true) => Templates::new(rig, FLOWS, frame, seed + worker),
                     (true, false) => messages(rig, FLOWS, frame, seed + worker),
-                    (false, false) => protected(rig, FLOWS, frame, seed + worker),
+                    (false, false) => protected(rig, suite, FLOWS, frame, seed + worker),
                 });
             });
             emit(Row {
@@ -104,17 +114,19 @@ pub(super) fn messages(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Template
     })
 }
 
-fn keys() -> Keys {
-    Keys::new(&[7; 16], &[8; 20])
+fn keys(suite: Suite) -> Keys {
+    let key = |len: usize, byte: u8| vec![byte; len];
+    let encryption = key(suite.encryption.key_len(), 7);
+    Keys::new(&encryption, &key(suite.authentication.key_len(), 8))
 }
 
-fn outbound() -> Outbound {
-    let sa = Outbound::new(SPI, SUITE, &keys(), Numbering::Short, &[9; 16]);
+fn outbound(suite: Suite) -> Outbound {
+    let sa = Outbound::new(SPI, suite, &keys(suite), Numbering::Short, &[9; 16]);
     sa.expect("keys of the right length")
 }
 
 /// Returns the policy and associations for GRE between both ends.
-fn transport(out: bool) -> Ipsec {
+fn transport(suite: Suite, out: bool) -> Ipsec {
     let host = |bits: u32| Prefix {
         ipv6: false,
         bits: bits.into(),
@@ -139,7 +151,7 @@ fn transport(out: bool) -> Ipsec {
     if out {
         let leaving = Leaving {
             protocol: Protocol::Esp,
-            sa: Arc::new(outbound()),
+            sa: Arc::new(outbound(suite)),
             mode: Mode::Transport,
             local: (here, 0).into(),
             remote: (far, 0).into(),
@@ -148,7 +160,7 @@ fn transport(out: bool) -> Ipsec {
         made.associations.set_leaving(0, Some(Arc::new(leaving)));
         return made;
     }
-    let sa = Inbound::new(SPI, SUITE, &keys(), Numbering::Short, 0);
+    let sa = Inbound::new(SPI, suite, &keys(suite), Numbering::Short, 0);
     made.associations.put_arriving(Arc::new(Arriving {
         protocol: Protocol::Esp,
         sa: sa.expect("keys of the right length"),
@@ -161,8 +173,8 @@ fn transport(out: bool) -> Ipsec {
 }
 
 /// Returns EoIP frames in IPsec packets.
-fn protected(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Templates {
-    let sa = outbound();
+fn protected(rig: &Rig, suite: Suite, flows: u32, frame: u16, seed: u64) -> Templates {
+    let sa = outbound(suite);
     let templates = Templates::wrapped(rig, Carries::Frames(100), flows, frame, seed);
     templates.map(seed, |frame| {
         let sealed = far::seal(&sa, &frame[ETHERNET + IP..], GRE);
