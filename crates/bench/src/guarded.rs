@@ -39,6 +39,8 @@ pub const GUARDED: &[&str] = &[
     "raw-25",
     "prerouting-25",
     "mark-routing",
+    "routing-rules-25",
+    "routing-rules-1000",
 ];
 
 /// Numbers of flows for rows without connections.
@@ -87,7 +89,12 @@ pub fn guarded(
                 }
                 let (firewall, kind) = firewall(name, family, flows, options.seed);
                 let mut bench = Bench::new(options, |workers| {
-                    Rig::new(family, 1, workers, firewall.clone(), options.seed)
+                    let firewall = firewall.clone();
+                    let mut rig = Rig::new(family, 1, workers, firewall, options.seed)?;
+                    if let Some(count) = name.strip_prefix("routing-rules-") {
+                        rig.route_clients(count.parse().unwrap_or(0));
+                    }
+                    Ok(rig)
                 })?;
                 bench.prepare(|rig, seed| begin(rig, &kind, flows, seed))?;
                 emit(Row {
@@ -110,6 +117,7 @@ fn counts(row: &str) -> &'static [u32] {
         "stateful" => &[1, 1_000, 64_000, 1_000_000],
         "stateful-tcp" | "stateful-25" | "raw-25" | "prerouting-25" => &TALKS[1..],
         "masquerade" | "fasttrack" | "fasttrack-nat" | "mark-routing" => TALKS,
+        "routing-rules-25" | "routing-rules-1000" => &[1_000],
         "new-connections" => &[16_000, 1_000_000],
         "layer7-50" | "tls-host-50" => &[1_000],
         _ => PLAIN,

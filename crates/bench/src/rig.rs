@@ -29,8 +29,9 @@ use dataplane::ipsec::Ipsec;
 use dataplane::out::OutId;
 use dataplane::queueing::Change;
 use dataplane::rings::{Command, Remote, rings};
+use dataplane::routing_rules::{RoutingRule, RuleAction};
 use dataplane::rule::Class;
-use dataplane::snapshot::{FamilySettings, PortBinding, SlowReason, Snapshot};
+use dataplane::snapshot::{FamilySettings, PortBinding, Prefix, SlowReason, Snapshot};
 use dataplane::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
 use dataplane::worker::{Parts, Worker};
 use wireguard::session::Receiving;
@@ -310,6 +311,39 @@ impl Rig {
             ..Details::default()
         };
         self.interfaces.set_details(EGRESS, Arc::new(details));
+    }
+
+    /// Sets `count` routing rules, each of which routes the clients of a network by the second uplink.
+    pub(super) fn route_clients(&mut self, count: u32) {
+        let ipv6 = self.family == Family::Ipv6;
+        let rules = (0..count).map(|number| RoutingRule {
+            source: Some(match ipv6 {
+                true => Prefix {
+                    ipv6,
+                    bits: CLIENTS6 | u128::from(number) << 64,
+                    len: 64,
+                },
+                false => Prefix {
+                    ipv6,
+                    bits: (CLIENTS4 | number << 8).into(),
+                    len: 24,
+                },
+            }),
+            destination: None,
+            interface: None,
+            mark: None,
+            action: RuleAction::Lookup,
+            table: MARKED as u16,
+            min_prefix: None,
+        });
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        snapshot.rules = rules.collect();
+        for family in [&mut snapshot.ipv4, &mut snapshot.ipv6] {
+            family.slow = [SlowReason::RoutingRules, SlowReason::FirewallRules]
+                .into_iter()
+                .collect();
+        }
+        self.snapshot.store(Arc::new(snapshot));
     }
 
     /// Sets simple queues.

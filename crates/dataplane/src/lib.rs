@@ -29,6 +29,7 @@ mod poll_set;
 pub mod punt;
 pub mod queueing;
 pub mod rings;
+pub mod routing_rules;
 pub mod service;
 pub mod snapshot;
 pub mod tap;

@@ -11,6 +11,7 @@ use frame::{InterfaceId, Offloads, reassembly};
 use crate::firewall::Firewall;
 pub use crate::flow::MultipathHash;
 use crate::ipsec::Ipsec;
+use crate::routing_rules::RoutingRules;
 use crate::service::Services;
 
 /// The inputs of the walk that change only by configuration or link state.
@@ -27,7 +28,7 @@ pub struct Snapshot {
     /// Settings of `/ipv6/settings` for the walk.
     pub ipv6: FamilySettings,
     /// Enabled rules of `/routing/rule`, in order. Without rules every packet uses table 0 (main).
-    pub rules: Vec<RoutingRule>,
+    pub rules: RoutingRules,
     /// True if ICMP redirects are sent.
     pub send_redirects: bool,
     /// Firewall rules, and the settings of connection tracking.
@@ -53,7 +54,7 @@ impl Default for Snapshot {
             spread_by_devices: false,
             ipv4: FamilySettings::default(),
             ipv6: FamilySettings::default(),
-            rules: Vec::new(),
+            rules: RoutingRules::default(),
             send_redirects: false,
             firewall: Arc::default(),
             fragments4: reassembly::Config::V4,
@@ -269,25 +270,6 @@ impl FamilySettings {
     }
 }
 
-/// A compiled rule of `/routing/rule`. All conditions that are set must hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoutingRule {
-    /// Source prefix, as address bits (IPv4 in the low 32) and length.
-    pub source: Option<Prefix>,
-    /// Destination prefix, as address bits and length.
-    pub destination: Option<Prefix>,
-    /// Ingress interface.
-    pub interface: Option<InterfaceId>,
-    /// Routing mark, by number.
-    pub mark: Option<u32>,
-    /// The action.
-    pub action: RuleAction,
-    /// Number of the routing table for lookups.
-    pub table: u16,
-    /// Routes with a shorter prefix do not count (`min-prefix`).
-    pub min_prefix: Option<u8>,
-}
-
 /// A prefix of IPv4 or IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
@@ -309,17 +291,4 @@ impl Prefix {
             host => self.bits >> host << host,
         }
     }
-}
-
-/// The action of a routing rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleAction {
-    /// Look up the table; without a route, continue with the next rule.
-    Lookup,
-    /// Look up the table, and no other.
-    LookupOnly,
-    /// Drop silently.
-    Drop,
-    /// Drop, and send an ICMP error.
-    Unreachable,
 }

@@ -16,7 +16,8 @@ use machine::Duration;
 use service::neighbour::Mode;
 use wire::Mac;
 
-use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
+use dataplane::routing_rules::RuleAction;
+use dataplane::snapshot::{MultipathHash, RpFilter};
 
 use crate::kind::AnyKind;
 use crate::rib::{Check, Family, Net, V4, V6};

@@ -5,7 +5,8 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use dataplane::snapshot::{MultipathHash, Prefix, RpFilter, RuleAction};
+use dataplane::routing_rules::RuleAction;
+use dataplane::snapshot::{MultipathHash, Prefix, RpFilter};
 use ipnet::IpNet;
 use machine::Duration;
 use menu::{Change, Changes, Item, Store, Value};

@@ -94,10 +94,10 @@ pub(super) fn by_rules<T: Tracer>(
     ingress: InterfaceId,
     tracer: &mut T,
 ) -> Result<NextHopId, Exit> {
-    let query = routing::Query::new(packet, ingress);
-    let found = routing::by_table(cx, &query);
+    let flow = routing::Query::new(packet, ingress).flow;
+    let found = routing::by_table(cx, &flow);
     match &found {
-        Ok((table, _)) => tracer.looked_up(*table, query.destination.bits()),
+        Ok((table, _)) => tracer.looked_up(*table, flow.destination.bits()),
         Err(exit) => tracer.left(Stage::Routing, exit),
     }
     found.map(|(_, hop)| hop)

@@ -70,7 +70,7 @@ mod passes;
 mod policed;
 mod postrouting;
 mod prerouting;
-mod routing;
+pub(crate) mod routing;
 mod scratch;
 mod settle;
 mod shortcut_installer;

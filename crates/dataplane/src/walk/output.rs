@@ -29,24 +29,24 @@ pub(crate) fn run(
 ) -> Result<(NextHopId, Adjacency), Exit> {
     check(packet)?;
     let query = Query::new(packet, InterfaceId::NONE);
-    if let Some(mac) = group(query.destination) {
+    if let Some(mac) = group(query.flow.destination) {
         let egress = match hint {
-            InterfaceId::NONE => owner(cx, query.source),
+            InterfaceId::NONE => owner(cx, query.flow.source),
             hint => hint,
         };
-        return to_group(cx, egress, mac, query.destination);
+        return to_group(cx, egress, mac, query.flow.destination);
     }
-    if is_of_link(query.destination) {
+    if is_of_link(query.flow.destination) {
         return to_far_end(cx, hint, true);
     }
-    match reserved(query.destination) {
+    match reserved(query.flow.destination) {
         Some(Reserved::Loopback) => return Err(Exit::Punt(PuntReason::Local)),
         Some(Reserved::Unspecified) => return Err(Exit::Punt(PuntReason::NoRoute)),
         None => {}
     }
     let hop = match cx.snapshot.rules.is_empty() {
-        true => routing::lookup(cx, routing::MAIN, query.destination),
-        false => routing::by_rules(cx, &query)?,
+        true => routing::lookup(cx, routing::MAIN, query.flow.destination),
+        false => routing::by_rules(cx, &query.flow)?,
     };
     let adjacency = cx.fib.adjacencies.read(hop);
     match adjacency.kind {

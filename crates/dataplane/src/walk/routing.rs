@@ -10,7 +10,8 @@ use super::{Context, Exit, input};
 use crate::drop::DropReason;
 use crate::flow;
 use crate::punt::PuntReason;
-use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction};
+use crate::routing_rules::RuleAction;
+use crate::snapshot::RpFilter;
 use crate::table::{Adjacency, Kind, NextHopId};
 
 /// The table that is used unless a rule or mark selects another.
@@ -18,17 +19,30 @@ pub(crate) const MAIN: u16 = 0;
 /// Maximum number of references from table to table or group to group that a lookup follows.
 const DEPTH: usize = 4;
 
-/// The properties of a packet that routing rules match.
+/// A packet that is routed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Query<'a> {
     /// The packet from its network header on.
     pub(crate) packet: &'a [u8],
+    pub(crate) flow: Flow,
+}
+
+/// The properties of a packet that routing rules match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flow {
     /// The ingress interface; none for the router's own packets.
     pub(crate) ingress: InterfaceId,
     pub(crate) source: Address,
     pub(crate) destination: Address,
     /// The routing mark: a table's number, or 0 for none.
     pub(crate) mark: u32,
+}
+
+impl Flow {
+    #[inline(always)]
+    pub(crate) const fn is_ipv6(&self) -> bool {
+        matches!(self.destination, Address::V6(_))
+    }
 }
 
 impl<'a> Query<'a> {
@@ -48,10 +62,12 @@ impl<'a> Query<'a> {
         };
         Self {
             packet,
-            ingress,
-            source,
-            destination,
-            mark: 0,
+            flow: Flow {
+                ingress,
+                source,
+                destination,
+                mark: 0,
+            },
         }
     }
 }
@@ -77,16 +93,6 @@ impl Address {
             Self::V4(bits) => u128::from(bits),
             Self::V6(bits) => bits,
         }
-    }
-
-    fn is_in(self, prefix: &Prefix) -> bool {
-        let (width, ipv6) = match self {
-            Self::V4(_) => (32, false),
-            Self::V6(_) => (128, true),
-        };
-        let shift = width - u32::from(prefix.len).min(width);
-        let differing = self.bits() ^ prefix.bits;
-        ipv6 == prefix.ipv6 && differing.checked_shr(shift).unwrap_or(0) == 0
     }
 }
 
@@ -120,44 +126,49 @@ fn lookup_min(cx: &Context<'_>, table: u16, destination: Address, min: u8) -> Ne
 ///
 /// # Errors
 /// A rule discards the packet.
-pub(crate) fn by_rules(cx: &Context<'_>, query: &Query<'_>) -> Result<NextHopId, Exit> {
-    by_table(cx, query).map(|(_, hop)| hop)
+pub(crate) fn by_rules(cx: &Context<'_>, flow: &Flow) -> Result<NextHopId, Exit> {
+    by_table(cx, flow).map(|(_, hop)| hop)
 }
 
 /// Like [`by_rules`], and returns the table that has the route; `main` if no table has one.
 ///
 /// # Errors
 /// A rule discards the packet.
-pub(crate) fn by_table(cx: &Context<'_>, query: &Query<'_>) -> Result<(u16, NextHopId), Exit> {
-    if query.mark != 0 {
-        let table = query.mark as u16;
-        let hop = lookup(cx, table, query.destination);
+pub(crate) fn by_table(cx: &Context<'_>, flow: &Flow) -> Result<(u16, NextHopId), Exit> {
+    let main = lookup(cx, MAIN, flow.destination);
+    if flow.mark != 0 {
+        let table = flow.mark as u16;
+        let hop = lookup(cx, table, flow.destination);
         if hop != NextHopId::NO_ROUTE {
             return Ok((table, hop));
         }
     }
-    let main = lookup(cx, MAIN, query.destination);
+    beside_main(cx, flow, main)
+}
+
+/// Like [`by_table`], for a packet that no mark routes. `main` is the next hop of table `main`.
+///
+/// # Errors
+/// A rule discards the packet.
+pub(crate) fn beside_main(
+    cx: &Context<'_>,
+    flow: &Flow,
+    main: NextHopId,
+) -> Result<(u16, NextHopId), Exit> {
     if cx.snapshot.rules.is_empty() || is_local(cx, main) {
         return Ok((MAIN, main));
     }
-    for rule in &cx.snapshot.rules {
-        if !matches(rule, query) {
-            continue;
-        }
+    for rule in cx.snapshot.rules.matching(flow) {
         match rule.action {
             RuleAction::Drop => return Err(Exit::Drop(DropReason::Blackhole)),
             RuleAction::Unreachable => return Err(Exit::Punt(PuntReason::Unreachable)),
             RuleAction::LookupOnly => {
-                return Ok((rule.table, lookup(cx, rule.table, query.destination)));
+                return Ok((rule.table, lookup(cx, rule.table, flow.destination)));
             }
             RuleAction::Lookup => {}
         }
-        let hop = lookup_min(
-            cx,
-            rule.table,
-            query.destination,
-            rule.min_prefix.unwrap_or(0),
-        );
+        let min = rule.min_prefix.unwrap_or(0);
+        let hop = lookup_min(cx, rule.table, flow.destination, min);
         if hop != NextHopId::NO_ROUTE {
             return Ok((rule.table, hop));
         }
@@ -169,18 +180,6 @@ pub(crate) fn by_table(cx: &Context<'_>, query: &Query<'_>) -> Result<(u16, Next
 fn is_local(cx: &Context<'_>, hop: NextHopId) -> bool {
     let kind = cx.fib.adjacencies.read(hop).kind;
     matches!(kind, Kind::Local | Kind::Broadcast)
-}
-
-/// Returns true if all conditions of a rule hold.
-fn matches(rule: &RoutingRule, query: &Query<'_>) -> bool {
-    rule.source.is_none_or(|prefix| query.source.is_in(&prefix))
-        && rule
-            .destination
-            .is_none_or(|prefix| query.destination.is_in(&prefix))
-        && rule
-            .interface
-            .is_none_or(|interface| interface == query.ingress)
-        && rule.mark.is_none_or(|mark| mark == query.mark)
 }
 
 /// Follows a next hop of another kind than forward: groups, other tables, this router itself, and
@@ -238,13 +237,13 @@ pub(crate) fn resolve(
         match adjacency.kind {
             Kind::Forward | Kind::Glean | Kind::Incomplete => return Ok((hop, adjacency)),
             Kind::Group => {
-                let policy = match query.destination {
+                let policy = match query.flow.destination {
                     Address::V4(_) => cx.snapshot.ipv4.multipath_hash,
                     Address::V6(_) => cx.snapshot.ipv6.multipath_hash,
                 };
                 hop = adjacency.member(flow::multipath(query.packet, policy));
             }
-            Kind::Table => hop = lookup(cx, adjacency.egress.0 as u16, query.destination),
+            Kind::Table => hop = lookup(cx, adjacency.egress.0 as u16, query.flow.destination),
             Kind::NoRoute => return Err(Exit::Punt(PuntReason::NoRoute)),
             Kind::Local => return Err(local(cx, query)),
             Kind::Broadcast => return Err(broadcast(cx, query, &adjacency)),
@@ -263,10 +262,10 @@ pub(super) fn arrives(cx: &Context<'_>, packet: &[u8], ingress: InterfaceId) -> 
 }
 
 fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
-    match cx.interfaces.get(query.ingress) {
+    match cx.interfaces.get(query.flow.ingress) {
         Some(interface) => input::arrival(cx, query.packet).unwrap_or_else(|| {
             let ingress = Ingress {
-                id: query.ingress,
+                id: query.flow.ingress,
                 interface: &interface,
             };
             input::unicast(cx, ingress, query.packet)
@@ -279,10 +278,10 @@ fn local(cx: &Context<'_>, query: &Query<'_>) -> Exit {
 /// Returns the exit of a packet to the broadcast address of a connected network: received from that
 /// network, dropped from other interfaces (RFC 2644, 2).
 fn broadcast(cx: &Context<'_>, query: &Query<'_>, adjacency: &Adjacency) -> Exit {
-    match cx.interfaces.get(query.ingress) {
-        Some(interface) if query.ingress == adjacency.egress => {
+    match cx.interfaces.get(query.flow.ingress) {
+        Some(interface) if query.flow.ingress == adjacency.egress => {
             let ingress = Ingress {
-                id: query.ingress,
+                id: query.flow.ingress,
                 interface: &interface,
             };
             input::group(cx, ingress, query.packet)
@@ -316,7 +315,7 @@ fn way_back(cx: &Context<'_>, arrived: &Arrived, packet: &[u8], source: Address)
         return true;
     }
     let query = Query::new(packet, arrived.id);
-    let found = by_rules(cx, &query).and_then(|hop| resolve(cx, &query, hop));
+    let found = by_rules(cx, &query.flow).and_then(|hop| resolve(cx, &query, hop));
     admit(cx, &query, found) != Err(Exit::Drop(DropReason::ReversePath))
 }
 
@@ -331,7 +330,7 @@ pub(crate) fn admit(
     query: &Query<'_>,
     found: Result<(NextHopId, Adjacency), Exit>,
 ) -> Result<(NextHopId, Adjacency), Exit> {
-    if query.ingress == InterfaceId::NONE || !checks_way_back(cx, query) {
+    if query.flow.ingress == InterfaceId::NONE || !checks_way_back(cx, query) {
         return found;
     }
     let egress = match &found {
@@ -339,22 +338,21 @@ pub(crate) fn admit(
         Err(exit) if exit.is_local() => InterfaceId::NONE,
         Err(_) => return found,
     };
-    let answer = Query {
+    let answer = Flow {
         ingress: egress,
-        source: query.destination,
-        destination: query.source,
+        source: query.flow.destination,
+        destination: query.flow.source,
         mark: 0,
-        ..*query
     };
     match by_rules(cx, &answer) {
-        Ok(hop) if reaches(cx, hop, query.ingress, query.source) => found,
+        Ok(hop) if reaches(cx, hop, query.flow.ingress, query.flow.source) => found,
         _ => Err(Exit::Drop(DropReason::ReversePath)),
     }
 }
 
 /// Returns true if the reverse path of this packet must be checked.
 fn checks_way_back(cx: &Context<'_>, query: &Query<'_>) -> bool {
-    match query.source {
+    match query.flow.source {
         Address::V4(source) => cx.snapshot.ipv4.checks_way_back() && source != 0,
         Address::V6(source) => {
             cx.snapshot.ipv6.checks_way_back() && source != 0 && !is_link_local6(source)

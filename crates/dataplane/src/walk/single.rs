@@ -298,7 +298,7 @@ fn onward(
     let mut hop = hop;
     if adjacency.kind != Kind::Forward {
         let query = routing::Query::new(packet(frame), frame.ingress);
-        hop = routing::by_rules(cx, &query)?;
+        hop = routing::by_rules(cx, &query.flow)?;
         (hop, adjacency) = routing::resolve(cx, &query, hop)?;
     }
     if adjacency.kind != Kind::Forward {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
+use dataplane::routing_rules::{RoutingRule, RoutingRules};
 use dataplane::snapshot::{
-    FamilySettings, PortBinding, Prefix, Role, RoutingRule, RpFilter, SlowReason, SlowReasons,
-    Snapshot,
+    FamilySettings, PortBinding, Prefix, Role, RpFilter, SlowReason, SlowReasons, Snapshot,
 };
 use frame::InterfaceId;
 
@@ -28,7 +28,7 @@ pub fn compile(
     firewall: &Arc<Firewall>,
 ) -> Snapshot {
     let intent = ground.intent;
-    let rules: Vec<_> = intent
+    let rules: RoutingRules = intent
         .rules
         .iter()
         .filter(|rule| !rule.disabled)

@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use dataplane::interface::Interface;
 use dataplane::out::OutId;
-use dataplane::snapshot::{RuleAction, SlowReason, Snapshot};
+use dataplane::routing_rules::RuleAction;
+use dataplane::snapshot::{SlowReason, Snapshot};
 use frame::InterfaceId;
 use menu::Offline;
 use script::Session;

@@ -16,7 +16,7 @@ use crate::rule::{Class, Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
 use crate::walk::Context;
 use crate::walk::next_hop_cache::NextHopCache;
-use crate::walk::routing::{self, Address};
+use crate::walk::routing::{self, Address, Flow};
 
 /// Consecutive plain packets of one family, with one array per field.
 pub(super) struct FlowBatch {
@@ -344,22 +344,56 @@ impl FlowBatch {
         (self.evaluated >> at & 1 != 0).then(|| &self.early[at])
     }
 
-    /// Routes packets with a routing mark by the marked table, where that has a route.
+    /// Routes packets with a routing mark by the marked table, where that has a route, and the others by routing rules.
+    /// The guard decides about packets that a rule discards: they get no route.
     #[inline(never)]
-    fn route_marked(&mut self, cx: &Context<'_>) {
+    fn route_by_rules(&mut self, cx: &Context<'_>) {
+        let has_rules = !cx.snapshot.rules.is_empty();
+        let mut last: Option<(Flow, NextHopId)> = None;
         for at in 0..self.len.min(CHUNK) {
-            let mark = self.early(at).map_or(0, |early| early.marks.routing);
-            if mark == 0 {
+            let flow = self.flow(at);
+            if flow.mark != 0 {
+                let hop = routing::lookup(cx, flow.mark as u16, flow.destination);
+                if hop != NextHopId::NO_ROUTE {
+                    self.hops[at] = hop;
+                    continue;
+                }
+            }
+            if !has_rules {
                 continue;
             }
-            let destination = match self.ipv6 {
-                true => Address::V6(self.columns.destinations6[at]),
-                false => Address::V4(self.columns.destination[at]),
+            let hop = match last {
+                Some((before, hop)) if before == flow => hop,
+                _ => {
+                    let found = routing::beside_main(cx, &flow, self.hops[at]);
+                    found.map_or(NextHopId::NO_ROUTE, |(_, hop)| hop)
+                }
             };
-            let hop = routing::lookup(cx, mark as u16, destination);
-            if hop != NextHopId::NO_ROUTE {
-                self.hops[at] = hop;
-            }
+            last = Some((flow, hop));
+            self.hops[at] = hop;
+        }
+    }
+
+    /// Returns the properties of a packet that routing rules match.
+    #[inline(always)]
+    fn flow(&self, at: usize) -> Flow {
+        let at = at % CHUNK;
+        let columns = &self.columns;
+        let (source, destination) = match self.ipv6 {
+            true => (
+                Address::V6(columns.sources6[at]),
+                Address::V6(columns.destinations6[at]),
+            ),
+            false => (
+                Address::V4(columns.source[at]),
+                Address::V4(columns.destination[at]),
+            ),
+        };
+        Flow {
+            ingress: InterfaceId(columns.ingress[at]),
+            source,
+            destination,
+            mark: self.early(at).map_or(0, |early| early.marks.routing),
         }
     }
 
@@ -376,8 +410,8 @@ impl FlowBatch {
                 .ipv4
                 .lookup_vector(&self.columns.destination[..len], hops),
         }
-        if self.evaluated != 0 {
-            self.route_marked(cx);
+        if self.evaluated != 0 || !cx.snapshot.rules.is_empty() {
+            self.route_by_rules(cx);
         }
         let hops = &self.hops[..len];
         let ingress = &self.columns.ingress[..len];

@@ -199,7 +199,8 @@ fn decision(
         Ok(route) if route.fit == Fit::Whole && route.adjacency.kind == Kind::Forward => {
             Outcome::Leaves(route)
         }
-        Err(exit) if exit.is_local() && cx.snapshot.rules.is_empty() => {
+        // A packet without a routing mark arrives before routing rules are examined.
+        Err(exit) if exit.is_local() => {
             let arrives = routing::arrives(cx, packet(frame), frame.ingress);
             (arrives == exit).then_some(Outcome::Arrives(exit))?
         }

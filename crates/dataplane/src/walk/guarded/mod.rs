@@ -231,15 +231,18 @@ impl<W: Watcher> Guard<'_, W> {
     /// too: rules match its egress interface.
     fn route(&mut self) -> Result<(NextHopId, Adjacency), Exit> {
         let passage = &*self.passage;
+        let ipv6 = passage.fields.tuple.ipv6;
         let query = routing::Query {
             packet: self.view.packet,
-            ingress: self.view.ingress,
-            source: routing::Address::of(passage.fields.tuple.source, passage.fields.tuple.ipv6),
-            destination: routing::Address::of(self.towards(), passage.fields.tuple.ipv6),
-            mark: passage.marks.routing,
+            flow: routing::Flow {
+                ingress: self.view.ingress,
+                source: routing::Address::of(passage.fields.tuple.source, ipv6),
+                destination: routing::Address::of(self.towards(), ipv6),
+                mark: passage.marks.routing,
+            },
         };
-        let found = routing::by_table(self.cx, &query).and_then(|(table, hop)| {
-            self.watch.looked_up(table, query.destination.bits());
+        let found = routing::by_table(self.cx, &query.flow).and_then(|(table, hop)| {
+            self.watch.looked_up(table, query.flow.destination.bits());
             routing::resolve(self.cx, &query, hop)
         });
         let found = match self.cx.snapshot.rules.is_empty() {

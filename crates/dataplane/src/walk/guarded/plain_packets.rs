@@ -133,7 +133,7 @@ pub(super) enum Outcome {
 }
 
 impl<'a> PlainChains<'a> {
-    /// Returns `None` if routing rules must be checked for every packet.
+    /// Returns `None` if the reverse path of every packet must be checked by routing rules.
     pub(super) fn of(cx: &Context<'a>, ipv6: bool) -> Option<Self> {
         let tables = cx.snapshot.firewall.tables(ipv6);
         let mangle = Mangle {
@@ -146,7 +146,8 @@ impl<'a> PlainChains<'a> {
         let mut all = chains.iter().chain([&filter]).flatten();
         let reads_marks = all.any(|active| active.chain.reads_packet_marks);
         let any = chains.iter().any(Option::is_some);
-        cx.snapshot.rules.is_empty().then_some(Self {
+        let checks = cx.snapshot.family(ipv6).checks_way_back() && !cx.snapshot.rules.is_empty();
+        (!checks).then_some(Self {
             raw: ActiveChain::of(&tables.raw, raw::PREROUTING),
             filter,
             mangle: any.then_some(mangle),

@@ -7,7 +7,8 @@ use crate::firewall::nat;
 use crate::nat::{Action as Nat, Addresses, Side, Target};
 use crate::out::OutId;
 use crate::punt::PuntReason;
-use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction, SlowReason};
+use crate::routing_rules::{RoutingRule, RuleAction};
+use crate::snapshot::{Prefix, RpFilter, SlowReason};
 use crate::table::{Adjacency, Kind};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
 
@@ -53,7 +54,7 @@ fn with_rules(rules: Vec<RoutingRule>) -> Rig {
     let local = rig.hop(Kind::Blackhole);
     rig.route4_in(7, 0x0b01_0000, 16, local);
     rig.slow4(&[SlowReason::RoutingRules]);
-    rig.snapshot.rules = rules;
+    rig.snapshot.rules = rules.into_iter().collect();
     rig.publish();
     rig
 }
@@ -173,7 +174,7 @@ fn with_way_back(rule: RoutingRule) -> Rig {
     rig.route4_in(7, 0x0909_0000, 16, back);
     rig.snapshot.ipv4.rp_filter = RpFilter::Strict;
     rig.slow4(&[SlowReason::ReversePathFilter, SlowReason::RoutingRules]);
-    rig.snapshot.rules = vec![rule];
+    rig.snapshot.rules = [rule].into_iter().collect();
     rig.publish();
     rig
 }

@@ -1,5 +1,5 @@
-//! Property tests: packets of a tunnel and packets under IPsec policies give the same results behind a firewall in
-//! vectors as one by one.
+//! Property tests: packets of a tunnel, under IPsec policies and under routing rules give the same results behind a
+//! firewall in vectors as one by one.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -16,9 +16,11 @@ use crate::ipsec::{
     Action as PolicyAction, Ipsec, Leaving, Mode, Policies, Policy, Protocol, Selector,
 };
 use crate::packet::protocol;
+use crate::routing_rules::{RoutingRule, RuleAction};
 use crate::rule::{Action, ChainId, Compare, Match, Matcher, Rule, State};
-use crate::snapshot::Prefix;
-use crate::testing::{ETHER1, ETHER2, Rig, Udp4};
+use crate::snapshot::{Prefix, SlowReason};
+use crate::table::Kind;
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
 use crate::{DropReason, PuntReason};
 
 /// The router's address, and that of its tunnel's and association's remote end.
@@ -50,6 +52,8 @@ struct Settings {
     /// Rules must be evaluated for each packet.
     evaluates: bool,
     masquerades: bool,
+    /// There are routing rules, for some of the servers.
+    routes: bool,
 }
 
 /// The results for frames.
@@ -170,7 +174,7 @@ fn router(settings: Settings) -> Rig {
     rig.details(ETHER2).address4 = Some(Ipv4Addr::from_bits(PUBLIC));
     rig.own(IpAddr::V4(Ipv4Addr::from_bits(PUBLIC)));
     client(&mut rig);
-    let public = rig.hop(crate::table::Kind::Local);
+    let public = rig.hop(Kind::Local);
     rig.route4(PUBLIC, 32, public);
     let hop = add_tunnel(&mut rig, TUNNEL, FAR);
     rig.route4(0x1400_0000, 8, hop);
@@ -186,11 +190,58 @@ fn router(settings: Settings) -> Rig {
     let mut firewall = rules(settings);
     (firewall.ipv4.nat, firewall.targets) = (before.ipv4.nat, before.targets);
     rig.snapshot.firewall = Arc::new(firewall);
+    if settings.routes {
+        route_by_rules(&mut rig);
+    }
     for counters in &rig.counters {
         assert!(counters.rules.make_room(20));
     }
     rig.publish();
     rig
+}
+
+/// Adds routing rules with every action: for some servers, and for answers.
+fn route_by_rules(rig: &mut Rig) {
+    let discards = rig.hop(Kind::Blackhole);
+    rig.route4_in(7, SERVERS[3], 32, discards);
+    let mut other = gateway();
+    other.header[5] ^= 1;
+    let other = rig.add_hop(&other);
+    rig.route4_in(7, SERVERS[5], 32, other);
+    let everything = RoutingRule {
+        source: Some(prefix(CLIENT, 32)),
+        destination: None,
+        interface: None,
+        mark: None,
+        action: RuleAction::Lookup,
+        table: 7,
+        min_prefix: None,
+    };
+    let to = |server: usize, action| RoutingRule {
+        destination: Some(prefix(SERVERS[server], 32)),
+        action,
+        ..everything
+    };
+    let answers = RoutingRule {
+        source: None,
+        interface: Some(ETHER2),
+        ..everything
+    };
+    let marked = RoutingRule {
+        mark: Some(9),
+        action: RuleAction::Drop,
+        ..everything
+    };
+    let rules = [
+        marked,
+        to(1, RuleAction::LookupOnly),
+        everything,
+        to(2, RuleAction::Unreachable),
+        to(4, RuleAction::Drop),
+        answers,
+    ];
+    rig.snapshot.rules = rules.into_iter().collect();
+    rig.slow4(&[SlowReason::RoutingRules, SlowReason::FirewallRules]);
 }
 
 /// Returns a packet from the client, or an answer to one as it arrives.
@@ -277,14 +328,15 @@ fn pass(seed: u64, settings: Settings, alone: bool) -> Results {
 }
 
 #[test]
-fn packets_of_a_tunnel_and_of_policies_end_in_vectors_as_they_do_one_by_one() {
-    for number in 0..16 {
+fn packets_of_tunnels_policies_and_routing_rules_end_in_vectors_as_they_do_one_by_one() {
+    for number in 0..32 {
         let is = |bit: u64| number >> bit & 1 == 1;
         let settings = Settings {
             policies: is(0),
             tunnel_policy: is(1),
             evaluates: is(2),
             masquerades: is(3),
+            routes: is(4),
         };
         for seed in 0..12 {
             let together = pass(seed, settings, false);

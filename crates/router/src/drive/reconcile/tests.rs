@@ -261,7 +261,7 @@ fn laid_out(control: &Control) -> BTreeMap<&'static str, Vec<String>> {
         ("ports", all(&snapshot.ports)),
         ("unnumbered", all(&control.unnumbered)),
         ("settings", all([&snapshot.ipv4, &snapshot.ipv6])),
-        ("rules", all(&snapshot.rules)),
+        ("rules", all(snapshot.rules.iter())),
         ("inactive", all(&control.inactive_rules)),
         ("tables", all(&control.tables)),
         ("fallback", all([&control.fallback])),

@@ -8,8 +8,8 @@ use crate::firewall::{Firewall, filter, mangle, raw};
 use crate::out::OutId;
 use crate::punt::PuntReason;
 use crate::rings::Command;
+use crate::routing_rules::{RoutingRule, RuleAction};
 use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, State, Ttl};
-use crate::snapshot::{RoutingRule, RuleAction};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, VLAN10, class_of, gateway, seal};
 use crate::walk::Event;
@@ -428,7 +428,7 @@ fn a_routing_rule_asks_for_a_mark_where_the_marks_own_table_has_no_route() {
     let port = Udp4::default().destination_port;
     let mark = Rule::new(3, to_port(port), Action::MarkRouting(7));
     mangled(&mut rig, mangle::PREROUTING, vec![mark]);
-    rig.snapshot.rules = vec![RoutingRule {
+    rig.snapshot.rules = [RoutingRule {
         source: None,
         destination: None,
         interface: None,
@@ -436,7 +436,9 @@ fn a_routing_rule_asks_for_a_mark_where_the_marks_own_table_has_no_route() {
         action: RuleAction::Drop,
         table: 0,
         min_prefix: None,
-    }];
+    }]
+    .into_iter()
+    .collect();
     rig.publish();
     let other = Udp4 {
         destination_port: port + 1,
