@@ -144,6 +144,7 @@ fn transport(out: bool) -> Ipsec {
             local: (here, 0).into(),
             remote: (far, 0).into(),
             in_udp: false,
+            peer_port: None,
         };
         made.associations.set_leaving(0, Some(Arc::new(leaving)));
         return made;
@@ -156,6 +157,7 @@ fn transport(out: bool) -> Ipsec {
         slot: 0,
         remote: far.into(),
         in_udp: false,
+        peer_port: None,
     }));
     made
 }

@@ -179,10 +179,20 @@ impl Decapsulation<'_> {
         }
     }
 
+    /// Returns true if a datagram came through the association of the tunnel: the source port names it. The message
+    /// begins at `message` in the packet.
+    #[inline(always)]
+    fn is_of_association(&self, packet: &[u8], message: usize) -> bool {
+        let port = self.tunnel.remote.port().to_be_bytes();
+        let header = packet.get(message - UDP_BYTES..);
+        header.is_some_and(|header| header.starts_with(&port))
+    }
+
     /// Cuts a datagram down to its packet, behind an Ethernet header to the interface.
     ///
     /// # Errors
-    /// The datagram came from another address, repeats an earlier one, or holds no whole packet.
+    /// The datagram came from another address or through another association, repeats an earlier one, or holds no whole
+    /// packet.
     #[inline(always)]
     fn extract(&self, frame: &mut Frame) -> Result<(), DropReason> {
         let malformed = DropReason::L2tpMalformed;
@@ -202,6 +212,9 @@ impl Decapsulation<'_> {
             return Err(DropReason::L2tpPeer);
         }
         let message = message(packet).ok_or(malformed)?;
+        if self.tunnel.protected && !self.is_of_association(packet, message.start) {
+            return Err(DropReason::L2tpAssociation);
+        }
         let data = packet.get(message.clone()).and_then(Data::parse);
         let data = data.ok_or(malformed)?;
         if let Some(ns) = data.ns

@@ -45,6 +45,7 @@ mod jumbo;
 mod kernel_peer;
 mod l2tp;
 mod l2tp_ipsec;
+mod l2tp_neighbours;
 mod l2tp_peers;
 mod life;
 mod long_files;

@@ -1,11 +1,14 @@
 //! L2TP sessions of one router: their packets leave in datagrams, and datagrams become packets.
 
 use core::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
 
 use frame::InterfaceId;
 
 use super::{CallIds, L2tp, Received, Sequence};
 use crate::encap::tests::add;
+use crate::ipsec::{Action, Policies, Policy, Selector};
+use crate::snapshot::Prefix;
 use crate::testing::{MAC, Rig, Udp4, ethernet, seal};
 use crate::trace::trace_packet;
 use crate::{DropReason, PuntReason};
@@ -27,6 +30,17 @@ fn rig(sequence: Option<Sequence>) -> Rig {
 
 /// Opens a session with this number, and routes a network into it.
 fn open(rig: &mut Rig, id: InterfaceId, number: u16, sequence: Option<Sequence>) {
+    open_protected(rig, id, number, sequence, false);
+}
+
+/// Opens a session that an IPsec policy protects, or not.
+fn open_protected(
+    rig: &mut Rig,
+    id: InterfaceId,
+    number: u16,
+    sequence: Option<Sequence>,
+    protected: bool,
+) {
     let session = L2tp {
         id,
         local: SocketAddrV4::new(HERE, PORT),
@@ -42,7 +56,7 @@ fn open(rig: &mut Rig, id: InterfaceId, number: u16, sequence: Option<Sequence>)
         sequence,
         received: Received::default(),
         fast: true,
-        protected: false,
+        protected,
     };
     let hop = add(rig, id, session);
     rig.route4(INSIDE & 0xff00_0000, 8, hop);
@@ -153,6 +167,45 @@ fn foreign_addresses_late_and_malformed_packets_are_dropped_by_name() {
     }
     assert_eq!(passed, [1, 1, 0, 0, 1]);
     assert!(rig.drops().contains(&(DropReason::L2tpSequence, 2)));
+}
+
+#[test]
+fn a_protected_session_takes_only_packets_of_its_association() {
+    let mut rig = Rig::new();
+    let selector = |port| Selector {
+        source: prefix(HERE),
+        destination: prefix(FAR),
+        protocol: 17,
+        source_port: PORT,
+        destination_port: port,
+    };
+    rig.snapshot.ipsec.policies = Arc::new(Policies::new(vec![Policy {
+        action: Action::Protect {
+            slot: 1,
+            required: true,
+        },
+        selector: selector(REMOTE_PORT),
+    }]));
+    open_protected(&mut rig, SESSION, 9, None, true);
+    rig.publish();
+    let mut neighbour = datagram(FAR, &PLAIN, &Udp4::default().packet());
+    neighbour[14 + 20..14 + 22].copy_from_slice(&(REMOTE_PORT + 1).to_be_bytes());
+    assert!(rig.pass(neighbour).is_empty());
+    assert_eq!(rig.drops(), [(DropReason::L2tpAssociation, 1)]);
+    // Without the policy of its port, the session takes nothing.
+    rig.snapshot.ipsec.policies = Arc::default();
+    rig.publish();
+    let own = datagram(FAR, &PLAIN, &Udp4::default().packet());
+    assert!(rig.pass(own).is_empty());
+    assert!(rig.drops().contains(&(DropReason::L2tpUnprotected, 1)));
+}
+
+fn prefix(address: Ipv4Addr) -> Prefix {
+    Prefix {
+        ipv6: false,
+        bits: address.to_bits().into(),
+        len: 32,
+    }
 }
 
 #[test]
