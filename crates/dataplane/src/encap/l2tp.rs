@@ -19,6 +19,7 @@ use frame::{Frame, InterfaceId, Pool, Segmentation};
 use self::headers::Headers;
 use self::message::{Data, UDP_BYTES, message};
 pub use self::settings::{CallIds, L2tp, Received, Sequence, is_protected};
+use super::next::direct;
 use super::outer::total;
 use super::{
     Arrival, Batch, DEPTH, Encap, Form, Next, OuterPath, divide, mark_decapsulated, put, settle,
@@ -48,7 +49,11 @@ impl Encap for L2tp {
         if !self.may_pass(&cx.snapshot.ipsec) {
             return batch.nexts.fill(Next::Lost(DropReason::L2tpUnprotected));
         }
-        let headers = Headers::new(cx, self);
+        let direct = match self.fast {
+            true => batch.direct(cx, IpAddr::V4(*self.remote.ip())),
+            false => None,
+        };
+        let headers = Headers::new(self, direct);
         let mut id = outlet.memory.rules.random() as u16;
         for (at, frame) in frames.iter_mut().enumerate() {
             let next = if frame.offload.is_finished() {
@@ -70,7 +75,8 @@ impl Encap for L2tp {
         frame: &mut Frame,
         _: &mut Pool,
     ) -> Result<OuterPath, Exit> {
-        let headers = Headers::new(cx, self);
+        let direct = direct(cx, IpAddr::V4(*self.remote.ip())).filter(|_| self.fast);
+        let headers = Headers::new(self, direct);
         headers.trace(frame).map_err(Exit::Drop)?;
         frame.egress = InterfaceId::NONE;
         Ok(OuterPath {

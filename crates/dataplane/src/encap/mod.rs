@@ -33,7 +33,7 @@ pub(crate) use self::outer::{
     IP_BYTES, Outer, UDP_BYTES, congest, make_room, packet_of, settle, tos, write_udp,
 };
 pub(crate) use self::pass::{
-    Arrival, Arrivals, Batch, Encap, arrival, arrive, discard_all, divide, leave,
+    Arrival, Arrivals, Batch, Encap, arrival, arrive, discard_all, divide, leave, leave_by_many,
     mark_decapsulated, mark_encapsulated, put, put_edited,
 };
 pub(crate) use self::unencrypted::{OuterPath, encapsulate_unencrypted};

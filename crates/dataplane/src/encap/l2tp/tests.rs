@@ -9,6 +9,7 @@ use super::{CallIds, L2tp, Received, Sequence};
 use crate::encap::tests::add;
 use crate::ipsec::{Action, Policies, Policy, Selector};
 use crate::snapshot::Prefix;
+use crate::table::NextHopId;
 use crate::testing::{MAC, Rig, Udp4, ethernet, seal};
 use crate::trace::trace_packet;
 use crate::{DropReason, PuntReason};
@@ -29,8 +30,8 @@ fn rig(sequence: Option<Sequence>) -> Rig {
 }
 
 /// Opens a session with this number, and routes a network into it.
-fn open(rig: &mut Rig, id: InterfaceId, number: u16, sequence: Option<Sequence>) {
-    open_protected(rig, id, number, sequence, false);
+fn open(rig: &mut Rig, id: InterfaceId, number: u16, sequence: Option<Sequence>) -> NextHopId {
+    open_protected(rig, id, number, sequence, false)
 }
 
 /// Opens a session that an IPsec policy protects, or not.
@@ -40,7 +41,7 @@ fn open_protected(
     number: u16,
     sequence: Option<Sequence>,
     protected: bool,
-) {
+) -> NextHopId {
     let session = L2tp {
         id,
         local: SocketAddrV4::new(HERE, PORT),
@@ -51,7 +52,7 @@ fn open_protected(
         },
         remote_ids: CallIds {
             tunnel: 0x1234,
-            session: 0x5678,
+            session: 0x5678 + number - 9,
         },
         sequence,
         received: Received::default(),
@@ -60,6 +61,7 @@ fn open_protected(
     };
     let hop = add(rig, id, session);
     rig.route4(INSIDE & 0xff00_0000, 8, hop);
+    hop
 }
 
 fn inside() -> Udp4 {
@@ -251,4 +253,46 @@ fn a_vector_with_a_packet_of_each_of_many_sessions_loses_none() {
         rig.settle();
         assert_eq!(rig.sent(1).len(), 256, "{round}: {:?}", rig.drops());
     }
+}
+
+#[test]
+fn a_vector_to_many_sessions_leaves_in_order_with_the_numbers_of_each() {
+    let mut rig = Rig::new();
+    for number in 0..20u16 {
+        let id = InterfaceId(100 + u32::from(number));
+        let hop = open(&mut rig, id, 9 + number, None);
+        rig.route4(INSIDE + u32::from(number), 32, hop);
+    }
+    // Runs of one to three packets, and more sessions than are loaded at once.
+    let order: Vec<u16> = (0..120).map(|at| at / (1 + at % 3) * 7 % 20).collect();
+    for number in &order {
+        let packet = Udp4 {
+            destination: INSIDE + u32::from(*number),
+            ..Udp4::default()
+        };
+        rig.arrive(packet.frame());
+    }
+    rig.settle();
+    let sent = rig.sent(1);
+    let sessions = sent.iter().map(|frame| {
+        let session = u16::from_be_bytes([frame[14 + 32], frame[14 + 33]]);
+        assert_eq!(
+            frame[14 + 38 + 16 + 3],
+            (INSIDE as u8) + (session - 0x5678) as u8
+        );
+        session - 0x5678
+    });
+    assert_eq!(sessions.collect::<Vec<_>>(), order, "{:?}", rig.drops());
+    // The interface of one session is gone.
+    rig.interfaces.set_details(InterfaceId(103), Arc::default());
+    for number in [2u32, 3, 4] {
+        let packet = Udp4 {
+            destination: INSIDE + number,
+            ..Udp4::default()
+        };
+        rig.arrive(packet.frame());
+    }
+    rig.settle();
+    assert_eq!(rig.sent(1).len(), 2);
+    assert_eq!(rig.drops(), [(DropReason::EgressDown, 1)]);
 }
