@@ -12,6 +12,7 @@ pub mod between;
 pub mod bridged;
 pub(crate) mod incomplete;
 pub mod l2tp;
+pub mod l2tp_ether;
 pub mod mppe;
 pub mod multilink;
 mod next;
@@ -60,6 +61,8 @@ macro_rules! encapsulations {
             Mppe(crate::encap::mppe::Mppe),
             /// Packets of an L2TP session in datagrams.
             L2tp(crate::encap::l2tp::L2tp),
+            /// Frames in packets of an L2TPv3 session.
+            L2tpEther(crate::encap::l2tp_ether::L2tpEther),
             /// Frames of a bridge in a PPPoE session.
             Bridged(crate::encap::bridged::Bridged),
             #[cfg(test)]

@@ -44,6 +44,7 @@ mod isp;
 mod jumbo;
 mod kernel_peer;
 mod l2tp;
+mod l2tp_ether;
 mod l2tp_ipsec;
 mod l2tp_neighbours;
 mod l2tp_peers;
