@@ -156,6 +156,7 @@ fn transport(suite: Suite, out: bool) -> Ipsec {
             local: (here, 0).into(),
             remote: (far, 0).into(),
             in_udp: false,
+            peer_port: None,
         };
         made.associations.set_leaving(0, Some(Arc::new(leaving)));
         return made;
@@ -168,6 +169,7 @@ fn transport(suite: Suite, out: bool) -> Ipsec {
         slot: 0,
         remote: far.into(),
         in_udp: false,
+        peer_port: None,
     }));
     made
 }

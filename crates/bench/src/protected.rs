@@ -134,6 +134,7 @@ impl Kind {
             local: (Ipv4Addr::from(OWN4), 0).into(),
             remote: (Ipv4Addr::from(FAR_END), 0).into(),
             in_udp: false,
+            peer_port: None,
         };
         let associations = &ipsec.associations;
         associations.set_leaving(number, Some(Arc::new(leaving)));
@@ -148,6 +149,7 @@ impl Kind {
             slot: number,
             remote: Ipv4Addr::from(FAR_END).into(),
             in_udp: false,
+            peer_port: None,
         }));
     }
 

@@ -20,6 +20,8 @@ const BATCHES: usize = 2 * ROOM / VECTOR_FRAMES;
 pub(crate) enum Item {
     /// The tunnel of the interface in this slot encapsulates the frames.
     Leaving(u32),
+    /// Each frame is encapsulated by the tunnel of the interface in the slot that `frame.below` has.
+    LeavingByMany,
     /// IPsec protects each frame by the policy in the slot that `frame.below` has.
     Protecting,
     /// The bridge of the interface in this slot forwards the frames as sent by the router.
@@ -87,9 +89,11 @@ impl Agenda {
 
     fn queue(&mut self, item: Item) -> &mut Queue {
         match item {
-            Item::Leaving(_) | Item::Protecting | Item::Bridging(_) | Item::Own => {
-                &mut self.leaving
-            }
+            Item::Leaving(_)
+            | Item::LeavingByMany
+            | Item::Protecting
+            | Item::Bridging(_)
+            | Item::Own => &mut self.leaving,
             Item::Arrived(_) | Item::Framed(_) => &mut self.arrived,
         }
     }

@@ -112,6 +112,10 @@ pub(crate) trait Dispatch {
     /// them, or the agenda has no room for all.
     fn protect_vector(&mut self, vector: &mut Vector, outs: &[OutId]) -> bool;
 
+    /// Passes a whole vector to the tunnels of its outs, one per frame. Returns false if another out is among them, or
+    /// the agenda has no room for all.
+    fn encapsulate_vector(&mut self, vector: &mut Vector, outs: &[OutId]) -> bool;
+
     /// Passes the next `count` frames to an out.
     fn dispatch_run(
         &mut self,

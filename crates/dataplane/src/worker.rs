@@ -403,6 +403,12 @@ impl Worker {
                     encap::leave(cx, slot, vector, nexts, targets, outlet);
                     outlet.meter.turn(before);
                 }
+                Some(Item::LeavingByMany) => {
+                    let before = outlet.meter.turn(Facility::Networking);
+                    let Scratch { nexts, targets, .. } = &mut *self.scratch;
+                    encap::leave_by_many(cx, vector, nexts, targets, outlet);
+                    outlet.meter.turn(before);
+                }
                 Some(Item::Protecting) => {
                     let before = outlet.meter.turn(Facility::Encrypting);
                     ipsec::protect(cx, vector, &mut self.scratch.nexts, outlet);

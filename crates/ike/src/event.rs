@@ -290,6 +290,15 @@ pub struct Child {
     pub active: bool,
 }
 
+impl Child {
+    /// Returns the UDP end of a peer whose policy is generated for transport mode through NAT; `None` for other pairs.
+    /// Peers behind one NAT negotiate equal selectors: they differ only in this end.
+    pub fn translated_end(&self) -> Option<SocketAddr> {
+        let is_translated = self.generated && self.natt && self.mode == Mode::Transport;
+        is_translated.then_some(self.remote)
+    }
+}
+
 /// One SA: one direction of a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sa {

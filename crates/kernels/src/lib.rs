@@ -39,7 +39,7 @@ pub use ghash::Ghash;
 pub use heap::trim_heap;
 pub use hmac::{HashForm, HmacKey, HmacMessage, hmac, hmac_by};
 pub use lanes::{Baseline, Every, Lanes, Line, Squeeze, parted};
-pub use prefetch::{prefetch, prefetch_write};
+pub use prefetch::{prefetch, prefetch_value, prefetch_write};
 pub use region::{Pages, Region};
 pub use sha::{Hash, MAX_DIGEST_BYTES, Sha1, Sha256, Sha384, Sha512};
 pub use widest::{Level, Work, widest};

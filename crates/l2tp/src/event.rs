@@ -11,6 +11,8 @@ pub struct Path {
     pub local: SocketAddr,
     /// Address and port of the other end.
     pub remote: SocketAddr,
+    /// An IPsec policy protects datagrams between the ends. The port then names the other end's association.
+    pub is_protected: bool,
 }
 
 /// Tunnel and session number of one end of a call, as packets to this end carry them.
@@ -175,6 +177,8 @@ pub enum Fault {
     Session,
     /// The tunnel belongs to another address.
     Address,
+    /// The datagram did not come through the IPsec association of its tunnel.
+    Association,
     /// The message was received before.
     Duplicate,
     /// The message is not the expected one, or acknowledges one that was never sent.
@@ -199,6 +203,7 @@ impl core::fmt::Display for Fault {
             Self::Tunnel => "unknown tunnel",
             Self::Session => "unknown session",
             Self::Address => "wrong address",
+            Self::Association => "wrong IPsec association",
             Self::Duplicate => "duplicate message",
             Self::Sequence => "message out of sequence",
             Self::State => "message out of state",
@@ -213,5 +218,27 @@ impl Path {
     /// Returns the address of the other end.
     pub const fn address(&self) -> IpAddr {
         self.remote.ip()
+    }
+
+    /// Returns true if both paths lead to one host. Hosts behind one NAT differ only in the ports of their
+    /// associations.
+    pub(crate) fn has_host_of(&self, other: &Self) -> bool {
+        let may_move = !self.is_protected && !other.is_protected;
+        self.remote == other.remote || may_move && self.address() == other.address()
+    }
+
+    /// Checks that a datagram with this path may belong to the tunnel of the path `tunnel`. NAT may move a tunnel to
+    /// another port, and moves no tunnel within IPsec.
+    ///
+    /// # Errors
+    /// The datagram came from another address, or through another association.
+    pub(crate) fn check(&self, tunnel: &Self) -> Result<(), Fault> {
+        if self.address() != tunnel.address() {
+            return Err(Fault::Address);
+        }
+        match self.has_host_of(tunnel) {
+            true => Ok(()),
+            false => Err(Fault::Association),
+        }
     }
 }

@@ -390,6 +390,10 @@ drops! {
     L2tpUnknown = "l2tp-unknown-session",
     /// The L2TP tunnel belongs to another address.
     L2tpPeer = "l2tp-wrong-address",
+    /// An L2TP message did not come through the IPsec association of its tunnel (RFC 3193, 4).
+    L2tpAssociation = "l2tp-wrong-association",
+    /// A packet of an L2TPv3 session has another cookie (RFC 3931, 8.2).
+    L2tpCookie = "l2tp-wrong-cookie",
     /// An L2TP message was received before, or is not the expected one (RFC 2661, 5.4 and 5.8).
     L2tpSequence = "l2tp-sequence",
     /// The state of the L2TP tunnel or session admits no such message (RFC 2661, 7).

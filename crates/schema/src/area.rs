@@ -97,7 +97,6 @@ pub(crate) const AREAS: &[Area] = &[
     area(
         "PPP and its tunnels",
         &[
-            "/interface/l2tp-ether",
             "/interface/ovpn-client",
             "/interface/ovpn-server",
             "/interface/ppp-client",

@@ -19,6 +19,7 @@ use frame::{Frame, InterfaceId, Pool, Segmentation};
 use self::headers::Headers;
 use self::message::{Data, UDP_BYTES, message};
 pub use self::settings::{CallIds, L2tp, Received, Sequence, is_protected};
+use super::next::direct;
 use super::outer::total;
 use super::{
     Arrival, Batch, DEPTH, Encap, Form, Next, OuterPath, divide, mark_decapsulated, put, settle,
@@ -48,7 +49,11 @@ impl Encap for L2tp {
         if !self.may_pass(&cx.snapshot.ipsec) {
             return batch.nexts.fill(Next::Lost(DropReason::L2tpUnprotected));
         }
-        let headers = Headers::new(cx, self);
+        let direct = match self.fast {
+            true => batch.direct(cx, IpAddr::V4(*self.remote.ip())),
+            false => None,
+        };
+        let headers = Headers::new(self, direct);
         let mut id = outlet.memory.rules.random() as u16;
         for (at, frame) in frames.iter_mut().enumerate() {
             let next = if frame.offload.is_finished() {
@@ -70,7 +75,8 @@ impl Encap for L2tp {
         frame: &mut Frame,
         _: &mut Pool,
     ) -> Result<OuterPath, Exit> {
-        let headers = Headers::new(cx, self);
+        let direct = direct(cx, IpAddr::V4(*self.remote.ip())).filter(|_| self.fast);
+        let headers = Headers::new(self, direct);
         headers.trace(frame).map_err(Exit::Drop)?;
         frame.egress = InterfaceId::NONE;
         Ok(OuterPath {
@@ -179,10 +185,20 @@ impl Decapsulation<'_> {
         }
     }
 
+    /// Returns true if a datagram came through the association of the tunnel: the source port names it. The message
+    /// begins at `message` in the packet.
+    #[inline(always)]
+    fn is_of_association(&self, packet: &[u8], message: usize) -> bool {
+        let port = self.tunnel.remote.port().to_be_bytes();
+        let header = packet.get(message - UDP_BYTES..);
+        header.is_some_and(|header| header.starts_with(&port))
+    }
+
     /// Cuts a datagram down to its packet, behind an Ethernet header to the interface.
     ///
     /// # Errors
-    /// The datagram came from another address, repeats an earlier one, or holds no whole packet.
+    /// The datagram came from another address or through another association, repeats an earlier one, or holds no whole
+    /// packet.
     #[inline(always)]
     fn extract(&self, frame: &mut Frame) -> Result<(), DropReason> {
         let malformed = DropReason::L2tpMalformed;
@@ -202,6 +218,9 @@ impl Decapsulation<'_> {
             return Err(DropReason::L2tpPeer);
         }
         let message = message(packet).ok_or(malformed)?;
+        if self.tunnel.protected && !self.is_of_association(packet, message.start) {
+            return Err(DropReason::L2tpAssociation);
+        }
         let data = packet.get(message.clone()).and_then(Data::parse);
         let data = data.ok_or(malformed)?;
         if let Some(ns) = data.ns

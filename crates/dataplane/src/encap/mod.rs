@@ -12,6 +12,7 @@ pub mod between;
 pub mod bridged;
 pub(crate) mod incomplete;
 pub mod l2tp;
+pub mod l2tp_ether;
 pub mod mppe;
 pub mod multilink;
 mod next;
@@ -33,7 +34,7 @@ pub(crate) use self::outer::{
     IP_BYTES, Outer, UDP_BYTES, congest, make_room, packet_of, settle, tos, write_udp,
 };
 pub(crate) use self::pass::{
-    Arrival, Arrivals, Batch, Encap, arrival, arrive, discard_all, divide, leave,
+    Arrival, Arrivals, Batch, Encap, arrival, arrive, discard_all, divide, leave, leave_by_many,
     mark_decapsulated, mark_encapsulated, put, put_edited,
 };
 pub(crate) use self::unencrypted::{OuterPath, encapsulate_unencrypted};
@@ -60,6 +61,8 @@ macro_rules! encapsulations {
             Mppe(crate::encap::mppe::Mppe),
             /// Packets of an L2TP session in datagrams.
             L2tp(crate::encap::l2tp::L2tp),
+            /// Frames in packets of an L2TPv3 session.
+            L2tpEther(crate::encap::l2tp_ether::L2tpEther),
             /// Frames of a bridge in a PPPoE session.
             Bridged(crate::encap::bridged::Bridged),
             #[cfg(test)]

@@ -101,6 +101,8 @@ pub(crate) fn beside_ipsec(cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency
 /// Destinations of the frames of a vector by index, and the egress counts that are not written yet.
 pub(crate) struct Nexts {
     nexts: [Next; VECTOR_FRAMES],
+    /// Index in the vector of the frame that [`Self::set`] counts from.
+    first: usize,
     egress: InterfaceId,
     sent: Traffic,
 }
@@ -109,6 +111,7 @@ impl Nexts {
     pub(crate) const fn new() -> Self {
         Self {
             nexts: [Next::Own; VECTOR_FRAMES],
+            first: 0,
             egress: InterfaceId::NONE,
             sent: Traffic {
                 packets: 0,
@@ -117,15 +120,21 @@ impl Nexts {
         }
     }
 
-    /// Sets the destination of all frames.
-    pub(super) fn fill(&mut self, next: Next) {
-        self.nexts.fill(next);
+    /// Begins with the frames of another tunnel, at this index of the vector.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, first: usize) {
+        self.first = first;
     }
 
-    /// Sets the destination of the frame with this index.
+    /// Sets the destination of all frames of a tunnel, and of those behind.
+    pub(super) fn fill(&mut self, next: Next) {
+        self.nexts[self.first % VECTOR_FRAMES..].fill(next);
+    }
+
+    /// Sets the destination of the frame with this index among those of its tunnel.
     #[inline(always)]
     pub(crate) fn set(&mut self, at: usize, next: Next) {
-        self.nexts[at % VECTOR_FRAMES] = next;
+        self.nexts[(self.first + at) % VECTOR_FRAMES] = next;
     }
 
     /// Returns the destination of an outer packet: by the next hop, after writing its link header, or by the router's
@@ -180,6 +189,7 @@ impl Nexts {
     /// Sends the frames on, in order.
     pub(crate) fn send(&mut self, cx: &Context<'_>, frames: &mut Vector, outlet: &mut Outlet) {
         self.flush(cx, outlet);
+        self.first = 0;
         let nexts = &self.nexts[..frames.len().min(VECTOR_FRAMES)];
         let first = nexts.first().copied().unwrap_or(Next::Own);
         if let Next::Out(out) = first

@@ -1,8 +1,11 @@
 //! The passes over frames of tunnels: encapsulation, classification and decapsulation.
 
+use core::net::IpAddr;
+use core::ops::Range;
+
 use frame::{Frame, InterfaceId, IpsecState, Pool, Vector};
 
-use super::next::{Next, Nexts};
+use super::next::{Next, Nexts, direct};
 use super::unencrypted::OuterPath;
 use super::vxlan::Targets;
 use super::{DEPTH, Encapsulation, Form, encapsulations};
@@ -10,8 +13,9 @@ use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::demux::pppoe;
 use crate::drop::DropReason;
-use crate::interface::{Ends, Interface};
+use crate::interface::{DetailsGuard, Ends, Interface};
 use crate::outlet::Outlet;
+use crate::table::Adjacency;
 use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
@@ -86,6 +90,24 @@ pub(crate) struct Batch<'a> {
     pub(crate) nexts: &'a mut Nexts,
     /// Header templates by peer.
     pub(crate) targets: &'a mut Targets,
+    /// The last remote address, and its next hop as [`direct`] returns it.
+    direct: Option<(IpAddr, Option<Adjacency>)>,
+}
+
+impl Batch<'_> {
+    /// Returns the next hop of outer packets to `remote`, as [`direct`] does. Looks it up once for consecutive tunnels
+    /// to one address.
+    #[inline(always)]
+    pub(super) fn direct(&mut self, cx: &Context<'_>, remote: IpAddr) -> Option<Adjacency> {
+        match self.direct {
+            Some((last, adjacency)) if last == remote => adjacency,
+            _ => {
+                let adjacency = direct(cx, remote);
+                self.direct = Some((remote, adjacency));
+                adjacency
+            }
+        }
+    }
 }
 
 /// Generates the functions over all encapsulations of the list. Dispatch is static, once for a vector.
@@ -210,26 +232,12 @@ pub(crate) fn leave(
     targets: &mut Targets,
     outlet: &mut Outlet,
 ) {
-    let elsewhere = |tunnel: &Encapsulation| tunnel.leaves_elsewhere(outlet);
-    if cx.interfaces.taps().any() && cx.interfaces.tunnel(slot, elsewhere) != Some(true) {
-        for frame in frames.frames() {
-            let l3 = usize::from(frame.l3);
-            let front = if pppoe::is_behind(frame.bytes(), l3) {
-                l3
-            } else {
-                0
-            };
-            tap::show(
-                cx,
-                frame.egress,
-                Direction::Transmitted,
-                frame,
-                front,
-                outlet,
-            );
-        }
-    }
-    let mut batch = Batch { nexts, targets };
+    let mut batch = Batch {
+        nexts,
+        targets,
+        direct: None,
+    };
+    show(cx, slot, frames.frames(), outlet);
     let done = cx.interfaces.tunnel(slot, |tunnel| {
         tunnel.encapsulate(cx, frames.frames_mut(), &mut batch, outlet);
     });
@@ -237,6 +245,101 @@ pub(crate) fn leave(
         batch.nexts.fill(Next::Lost(DropReason::EgressDown));
     }
     batch.nexts.send(cx, frames, outlet);
+}
+
+/// Copies the frames of the tunnel in this slot for the taps on their interface, unless another worker sends them.
+#[inline(always)]
+fn show(cx: &Context<'_>, slot: u32, frames: &[Frame], outlet: &mut Outlet) {
+    if !cx.interfaces.taps().any() {
+        return;
+    }
+    let elsewhere = |tunnel: &Encapsulation| tunnel.leaves_elsewhere(outlet);
+    if cx.interfaces.tunnel(slot, elsewhere) == Some(true) {
+        return;
+    }
+    for frame in frames {
+        let l3 = usize::from(frame.l3);
+        let front = if pppoe::is_behind(frame.bytes(), l3) {
+            l3
+        } else {
+            0
+        };
+        tap::show(
+            cx,
+            frame.egress,
+            Direction::Transmitted,
+            frame,
+            front,
+            outlet,
+        );
+    }
+}
+
+/// Tunnels whose settings are loaded ahead of their frames. A thread with more guards would count references.
+const AHEAD: usize = 6;
+
+/// Consecutive frames of one tunnel, and the settings of its interface.
+struct TunnelFrames {
+    details: Option<DetailsGuard>,
+    frames: Range<usize>,
+}
+
+/// Encapsulates frames of several tunnels, whose slots are in `frame.below`, and sends them on. Prefetches the settings
+/// of the next tunnels meanwhile.
+pub(crate) fn leave_by_many(
+    cx: &Context<'_>,
+    frames: &mut Vector,
+    nexts: &mut Nexts,
+    targets: &mut Targets,
+    outlet: &mut Outlet,
+) {
+    let mut batch = Batch {
+        nexts,
+        targets,
+        direct: None,
+    };
+    let all = frames.frames_mut();
+    for frame in &*all {
+        cx.interfaces.prefetch_details(frame.below.0);
+    }
+    let mut runs = [const { None }; AHEAD];
+    let (mut end, mut number) = (0, 0);
+    for place in &mut runs {
+        *place = next_run(cx, all, &mut end);
+    }
+    while let Some(run) = runs[number % AHEAD].take() {
+        runs[number % AHEAD] = next_run(cx, all, &mut end);
+        number += 1;
+        let slot = all[run.frames.start].below.0;
+        batch.nexts.begin(run.frames.start);
+        let frames = &mut all[run.frames];
+        show(cx, slot, frames, outlet);
+        let details = run.details.as_ref().and_then(|details| details.as_deref());
+        match details.and_then(|details| details.tunnel.as_ref()) {
+            Some(tunnel) => tunnel.encapsulate(cx, frames, &mut batch, outlet),
+            None => batch.nexts.fill(Next::Lost(DropReason::EgressDown)),
+        }
+    }
+    batch.nexts.send(cx, frames, outlet);
+}
+
+/// Returns the frames from `end` on that have one slot, and moves `end` behind them. Prefetches the tunnel's settings.
+#[inline(always)]
+fn next_run(cx: &Context<'_>, all: &[Frame], end: &mut usize) -> Option<TunnelFrames> {
+    let first = *end;
+    let slot = all.get(first)?.below.0;
+    let alike = all[first..]
+        .iter()
+        .take_while(|frame| frame.below.0 == slot);
+    *end += alike.count();
+    let details = cx.interfaces.load_details(slot);
+    if let Some(details) = details.as_ref().and_then(|details| details.as_deref()) {
+        kernels::prefetch_value(&details.tunnel);
+    }
+    Some(TunnelFrames {
+        details,
+        frames: first..*end,
+    })
 }
 
 /// Marks a frame as encapsulated once more, as a packet that this router sends.

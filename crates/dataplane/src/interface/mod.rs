@@ -19,6 +19,7 @@ pub use details::{Details, Own4, Own6};
 pub use own::OwnAddresses;
 pub use peers::Peers;
 pub use station::STATIONS;
+pub(crate) use table::DetailsGuard;
 pub use table::InterfaceTable;
 pub use tunnel::Ends;
 pub use vlan::Tag;

@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwapOption, Guard};
 use frame::InterfaceId;
 use wire::Mac;
 
@@ -112,6 +112,9 @@ pub(super) mod flag {
     /// The flags that survive a write.
     pub(super) const KEPT: u64 = VLANS | STATIONS | SLAVES | SESSIONS;
 }
+
+/// Details that a worker reads; `None` for an interface that is gone.
+pub(crate) type DetailsGuard = Guard<Option<Arc<Details>>>;
 
 impl Default for InterfaceTable {
     fn default() -> Self {
@@ -223,6 +226,20 @@ impl InterfaceTable {
     #[inline(always)]
     pub fn bonds(&self) -> &Bonds {
         &self.bonds
+    }
+
+    /// Returns the details of the interface in this slot, to be held for a few packets.
+    #[inline(always)]
+    pub(crate) fn load_details(&self, slot: u32) -> Option<DetailsGuard> {
+        Some(self.slot(InterfaceId(slot))?.details.load())
+    }
+
+    /// Prefetches the place of the details of the interface in this slot.
+    #[inline(always)]
+    pub(crate) fn prefetch_details(&self, slot: u32) {
+        if let Some(slot) = self.slot(InterfaceId(slot)) {
+            kernels::prefetch(&slot.details);
+        }
     }
 
     /// Passes the encapsulation of the interface in this slot to `show`, if it is a tunnel.

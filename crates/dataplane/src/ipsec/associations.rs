@@ -6,6 +6,7 @@
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use super::peer_port::PeerPort;
 use crate::numbered::{Numbered, Reader};
 
 /// Number of slots that control gives to policies, hence the most policies with associations.
@@ -43,6 +44,8 @@ pub struct Leaving {
     pub remote: SocketAddr,
     /// ESP packets are sent in UDP datagrams between these ports (RFC 3948). Never set for AH.
     pub in_udp: bool,
+    /// Port of a peer behind NAT, written into packets to the peer.
+    pub peer_port: Option<Arc<PeerPort>>,
 }
 
 impl Leaving {
@@ -112,6 +115,8 @@ pub struct Arriving {
     pub remote: IpAddr,
     /// Packets arrive in UDP datagrams: NAT may have changed addresses.
     pub in_udp: bool,
+    /// Port of a peer behind NAT, which decapsulated packets get.
+    pub peer_port: Option<Arc<PeerPort>>,
 }
 
 /// The table of all associations.

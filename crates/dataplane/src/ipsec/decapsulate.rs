@@ -289,7 +289,10 @@ fn decapsulate_packet(frame: &mut Frame, sealed: &Sealed<'_>) -> Result<(), Drop
         Mode::Tunnel => decapsulate_tunnel(frame, payload, next_header)?,
         Mode::Transport => {
             let from = sealed.part.0 as usize;
-            decapsulate_transport(frame, from, payload, next_header, by.in_udp)?
+            decapsulate_transport(frame, from, payload, next_header, by.in_udp)?;
+            if let Some(port) = &by.peer_port {
+                port.show(frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default());
+            }
         }
     }
     frame.l3 = ETHERNET as u16;

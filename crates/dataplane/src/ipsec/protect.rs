@@ -213,6 +213,9 @@ fn lay_out(
     }
     encap::mark_encapsulated(frame)?;
     let l3 = usize::from(frame.l3);
+    if let Some(port) = &leaving.peer_port {
+        port.restore(frame.bytes_mut().get_mut(l3..).unwrap_or_default());
+    }
     let packet = frame.bytes().get(l3..).unwrap_or_default();
     let layout = layout(packet, leaving.mode)?;
     let (front, back) = leaving.room(layout.payload);

@@ -123,6 +123,7 @@ fn sender(way: Way) -> Rig {
         local: end(HERE),
         remote: end(FAR),
         in_udp: way.in_udp,
+        peer_port: None,
     };
     let before = rig
         .snapshot
@@ -145,6 +146,7 @@ fn receiver(way: Way) -> Rig {
         slot: SLOT,
         remote: FAR.into(),
         in_udp: way.in_udp,
+        peer_port: None,
     };
     rig.snapshot
         .ipsec

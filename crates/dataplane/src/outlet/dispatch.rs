@@ -45,17 +45,19 @@ impl Dispatch for Outlet {
     }
 
     fn protect_vector(&mut self, vector: &mut Vector, outs: &[OutId]) -> bool {
-        let slot = |out: &OutId| match out.out() {
+        let slot = |out: Out| match out {
             Out::Protect(slot) => Some(slot),
             _ => None,
         };
-        if vector.len() != outs.len() || !outs.iter().all(|out| slot(out).is_some()) {
-            return false;
-        }
-        for (frame, out) in vector.frames_mut().iter_mut().zip(outs) {
-            frame.below = InterfaceId(slot(out).unwrap_or_default());
-        }
-        self.agenda.put_vector(Item::Protecting, vector)
+        self.put_by_slots(Item::Protecting, vector, outs, slot)
+    }
+
+    fn encapsulate_vector(&mut self, vector: &mut Vector, outs: &[OutId]) -> bool {
+        let slot = |out: Out| match out {
+            Out::Tunnel(slot) => Some(slot),
+            _ => None,
+        };
+        self.put_by_slots(Item::LeavingByMany, vector, outs, slot)
     }
 
     #[inline]
@@ -119,6 +121,26 @@ impl Dispatch for Outlet {
 }
 
 impl Outlet {
+    /// Queues a vector with the slot of each out in `frame.below`. Returns false if an out has no slot, or the agenda
+    /// has no room for all.
+    #[inline(always)]
+    fn put_by_slots(
+        &mut self,
+        item: Item,
+        vector: &mut Vector,
+        outs: &[OutId],
+        slot: impl Fn(Out) -> Option<u32>,
+    ) -> bool {
+        let is_of_item = |out: &OutId| slot(out.out()).is_some();
+        if vector.len() != outs.len() || !outs.iter().all(is_of_item) {
+            return false;
+        }
+        for (frame, out) in vector.frames_mut().iter_mut().zip(outs) {
+            frame.below = InterfaceId(slot(out.out()).unwrap_or_default());
+        }
+        self.agenda.put_vector(item, vector)
+    }
+
     /// Queues a frame for a port of this worker, or hands the frame to a worker with that port.
     fn send(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
         let place = self.positions.get(usize::from(port)).copied().flatten();

@@ -19,7 +19,7 @@ use crate::encap;
 use crate::interface::Above;
 use crate::ipsec;
 use crate::meter::Facility;
-use crate::out::OutId;
+use crate::out::{Out, OutId};
 use crate::outlet::{Dispatch, Outlet};
 use crate::queueing;
 use crate::tap;
@@ -209,6 +209,9 @@ fn pass4(
         return ended;
     }
     if first.is_protect() && outlet.protect_vector(vector, outs) {
+        return ended;
+    }
+    if matches!(first.out(), Out::Tunnel(_)) && outlet.encapsulate_vector(vector, outs) {
         return ended;
     }
     let mut frames = vector.drain();

@@ -113,18 +113,81 @@ pub(super) const DOUBLE_ENCAPSULATION: Rule = Rule {
             .map(|item| item.get("local-address"));
         let inside: BTreeSet<_> = far.chain(near).filter_map(address).collect();
         for tunnel in config.enabled("/interface/eoip") {
-            let to = address(tunnel.get("remote-address"));
-            if to.is_some_and(|to| inside.contains(&to)) {
-                let said = format!(
-                    "{} runs to {}, inside a PPP tunnel",
-                    title(tunnel),
-                    shown(tunnel, "remote-address")
-                );
-                found.add(&[tunnel], said);
+            let Some(to) = address(tunnel.get("remote-address")) else {
+                continue;
+            };
+            if inside.contains(&to) {
+                let servers = VPNS.iter().filter_map(|vpn| config.settings(vpn.server));
+                let server = servers.into_iter().find(|server| server.is("enabled"));
+                found.add(&[tunnel], nested(tunnel, to, "a PPP tunnel", server));
+            } else if let Some(client) = client_towards(config, to) {
+                let said = nested(tunnel, to, client.text("name"), Some(client));
+                found.add(&[tunnel, client], said);
             }
         }
     },
 };
+
+/// Menus of a VPN of PPP sessions over the internet.
+struct Vpn {
+    client: &'static str,
+    server: &'static str,
+}
+
+const VPNS: [Vpn; 4] = [
+    Vpn {
+        client: "/interface/l2tp-client",
+        server: L2TP_SERVER,
+    },
+    Vpn {
+        client: "/interface/pptp-client",
+        server: "/interface/pptp-server/server",
+    },
+    Vpn {
+        client: "/interface/sstp-client",
+        server: "/interface/sstp-server/server",
+    },
+    Vpn {
+        client: "/interface/ovpn-client",
+        server: "/interface/ovpn-server/server",
+    },
+];
+
+/// Bytes that EoIP adds to a packet: IPv4, GRE and Ethernet header.
+const EOIP_HEADERS: i64 = 20 + 8 + 14;
+
+/// Describes an EoIP tunnel to `to` inside a PPP tunnel. `session` is the client or the server of the PPP tunnel.
+fn nested(tunnel: &Item, to: IpAddr, inside: &str, session: Option<&Item>) -> String {
+    let mut said = format!("{} runs to {to}, inside {inside}", title(tunnel));
+    if let Some(unit) = session.and_then(|session| session.number("max-mtu")) {
+        let carried = unit - EOIP_HEADERS;
+        said += &format!(": packets of more than {carried} bytes leave in two fragments");
+    }
+    said
+}
+
+/// Returns the VPN client by which packets to an address leave: a static route names it, or the address is private and
+/// only a PPP session can lead there.
+fn client_towards<'a>(config: &Config<'a>, to: IpAddr) -> Option<&'a Item> {
+    let clients = VPNS.iter().flat_map(|vpn| config.enabled(vpn.client));
+    let clients: Vec<_> = clients.collect();
+    let net = |item: &Item, property: &str| item.get(property).and_then(Value::as_prefix);
+    let leads = |route: &&&Item| {
+        let net = net(route, "dst-address");
+        net.is_some_and(|net| net.prefix_len() > 0 && net.contains(&to))
+    };
+    let routes = config.enabled("/ip/route");
+    if let Some(route) = routes.iter().find(leads) {
+        let gateway = shown(route, "gateway");
+        let mut clients = clients.into_iter();
+        return clients.find(|client| client.text("name") == gateway);
+    }
+    let is_private = matches!(to, IpAddr::V4(to) if to.is_private());
+    let addresses = config.enabled("/ip/address");
+    let mut own = addresses.iter().filter_map(|item| net(item, "address"));
+    let is_beside = own.any(|net| net.contains(&to));
+    clients.into_iter().find(|_| is_private && !is_beside)
+}
 
 fn address(value: Option<&Value>) -> Option<IpAddr> {
     match value {

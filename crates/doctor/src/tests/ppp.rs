@@ -91,4 +91,30 @@ pub(super) const CASES: &[Case] = &[
             "/interface/l2tp-server/server/set enabled=yes\n",
         ],
     ),
+    (
+        "double-encapsulation",
+        &[
+            "/interface/l2tp-client/add name=l2tp-out1 connect-to=192.0.2.2 user=u disabled=no\n",
+            "/interface/eoip/add name=e remote-address=10.64.0.1 tunnel-id=1\n",
+        ],
+        &[
+            "/interface/l2tp-client/add name=l2tp-out1 connect-to=192.0.2.2 user=u disabled=no\n",
+            "/ip/address/add address=10.64.0.2/24 interface=ether1\n",
+            "/interface/eoip/add name=e remote-address=10.64.0.1 tunnel-id=1\n",
+            "/interface/eoip/add name=f remote-address=192.0.2.2 tunnel-id=2\n",
+        ],
+    ),
+    (
+        "double-encapsulation",
+        &[
+            "/interface/sstp-client/add name=sstp-out1 connect-to=192.0.2.2 user=u disabled=no\n",
+            "/ip/route/add dst-address=198.51.100.0/24 gateway=sstp-out1\n",
+            "/interface/eoip/add name=e remote-address=198.51.100.7 tunnel-id=1\n",
+        ],
+        &[
+            "/interface/sstp-client/add name=sstp-out1 connect-to=192.0.2.2 user=u disabled=no\n",
+            "/ip/route/add dst-address=10.0.0.0/8 gateway=192.168.88.9\n",
+            "/interface/eoip/add name=e remote-address=10.64.0.1 tunnel-id=1\n",
+        ],
+    ),
 ];

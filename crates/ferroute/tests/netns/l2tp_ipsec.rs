@@ -159,3 +159,58 @@ fn a_client_behind_nat_connects_with_and_without_ipsec() {
     assert!(!peers.is_empty(), "a translator was seen");
     assert!(reaches(&lab, " -s 1422 -M do"), "{}", client.log());
 }
+
+/// Rules of a closed router: nothing enters from outside except answers.
+const CLOSED: &str = "/ip firewall filter add chain=input action=accept connection-state=established,related\n\
+    /ip firewall filter add chain=input action=drop in-interface=ether2 comment=last\n";
+/// What L2TP/IPsec needs in front of the last rule; port 1701 only within IPsec.
+const OPEN: [&str; 3] = [
+    "protocol=udp dst-port=500,4500",
+    "protocol=ipsec-esp",
+    "protocol=udp dst-port=1701 ipsec-policy=in,ipsec",
+];
+
+fn names_blocked_server(router: &Router) -> bool {
+    let rows = router.rows("/system/doctor/print");
+    rows.iter().any(|row| row["rule"] == "l2tp-server-blocked")
+}
+
+#[test]
+fn a_server_behind_a_closed_firewall_is_named_and_serves_with_the_rules_that_the_doctor_asks_for() {
+    let test = "a_server_behind_a_closed_firewall_is_named_and_serves_with_the_rules_that_the_doctor_asks_for";
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let folder = Folder::new();
+    let state = folder.file("state");
+    let closed = [&server_config(), CLOSED].concat();
+    let server = start(&lab, "right", &closed, Some(&state));
+    let client = start(&lab, "left", &client_config(), None);
+    assert!(names_blocked_server(&server));
+    until("the client gets no answer", || {
+        client.log().contains("peer is not responding")
+    });
+    for matcher in OPEN {
+        let add = format!("/ip/firewall/filter/add chain=input action=accept {matcher}");
+        server.exec(&format!("{add} place-before=[find comment=last]"));
+    }
+    assert!(!names_blocked_server(&server));
+    until("a packet gets through", || reaches(&lab, ""));
+
+    // In clear, port 1701 stays closed.
+    client.exec("/interface/l2tp-client/set l2tp-out1 use-ipsec=no");
+    until("the session ends", || {
+        server.rows("/ppp/active/print").is_empty()
+    });
+    let before = client.log().matches("peer is not responding").count();
+    until("requests in clear get no answer", || {
+        client.log().matches("peer is not responding").count() > before
+    });
+    client.exec("/interface/l2tp-client/set l2tp-out1 use-ipsec=yes");
+    until("the session is back", || reaches(&lab, ""));
+
+    server.kill();
+    let server = start(&lab, "right", "", Some(&state));
+    assert!(!names_blocked_server(&server));
+    until("the session is back after a kill", || reaches(&lab, ""));
+}

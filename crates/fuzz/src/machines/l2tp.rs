@@ -85,6 +85,7 @@ pub fn l2tp(script: &[u8]) {
                 1701 + u16::from(what >> 5 & 1),
             )
                 .into(),
+            is_protected: what >> 6 == 3,
         };
         let ids = CallIds {
             tunnel: peer.ids.0,

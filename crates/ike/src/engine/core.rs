@@ -7,8 +7,8 @@ use std::sync::Arc;
 use machine::{Duration, Instant};
 
 use super::Counters;
-use super::pair_table::PairTable;
-use crate::config::{Auth, Exchange, Peer, PeerId, Policy, PolicyId};
+use super::pair_table::{PairTable, PairTraffic};
+use crate::config::{Auth, Exchange, Mode, Peer, PeerId, Policy, PolicyId, Selector};
 use crate::crypto::Entropy;
 use crate::event::{Action, ChildId, Level, Log, SaId, Settings, Side, State, Traffic, Why};
 use crate::suite::{Cipher, Group, Hash};
@@ -238,6 +238,22 @@ impl Common {
         let (interval, failures) = self.peer.profile.dpd?;
         let each = interval.min(LIVENESS_TIMEOUT);
         (!interval.is_zero()).then(|| each.saturating_mul(failures.max(1)))
+    }
+
+    /// Returns the traffic of a pair to be negotiated; `is_generated` tells whether its policy comes from a template.
+    pub(crate) fn traffic<'a>(
+        &self,
+        selectors: &'a [(Selector, Selector)],
+        is_generated: bool,
+        mode: Mode,
+    ) -> PairTraffic<'a> {
+        let is_translated = self.translated.0 || self.translated.1;
+        let has_end = is_generated && is_translated && mode == Mode::Transport;
+        PairTraffic {
+            peer: self.peer_id,
+            selectors,
+            translated_end: has_end.then_some(self.remote),
+        }
     }
 
     /// Sends a message.

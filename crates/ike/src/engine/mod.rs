@@ -5,7 +5,7 @@ mod admit;
 mod configure;
 pub(crate) mod core;
 mod orders;
-mod pair_table;
+pub(crate) mod pair_table;
 mod pairs;
 mod rivals;
 mod sa;

@@ -8,6 +8,7 @@ use machine::{Duration, Instant};
 use super::core::{Common, Order};
 use super::sa::Sa;
 use super::{Engine, RETRY};
+use crate::config::Id;
 use crate::event::{Action, ChildId, SaId, Side, State, Why};
 
 /// Time that a replaced IKEv1 SA stays: as initiator, and as responder.
@@ -97,7 +98,8 @@ impl Engine {
         let needed = !self.core.pairs_with(id).is_empty() || !common.peer.passive;
         let mut others = self.sas.with_remote(path.remote.ip()).map(Sa::common);
         let newer = others.any(|other| {
-            other.peer_id == peer && other.id > id && other.state <= State::Established
+            let there = !path.natt || other.remote == path.remote;
+            there && other.peer_id == peer && other.id > id && other.state <= State::Established
         });
         drop(others);
         if !needed || newer {
@@ -169,15 +171,19 @@ impl Engine {
         let Some(common) = self.sas.get(id).map(Sa::common) else {
             return;
         };
+        // Hosts behind different NATs may have the same private address.
+        let is_private = common.translated.1 && matches!(common.remote_id, Some(Id::Address(_)));
         // XAuth users may share one identity.
-        let unique = { common.remote_id.as_ref() }.filter(|_| !common.logs_in());
+        let is_unique = !is_private && !common.logs_in();
+        let unique = { common.remote_id.as_ref() }.filter(|_| is_unique);
         let named = unique.map(|identity| self.sas.with_identity(identity));
         let there = self.sas.with_remote(common.remote.ip());
         let candidates = there.chain(named.into_iter().flatten()).map(Sa::common);
         let others = candidates.filter(|other| {
             let same = other.peer_id == common.peer_id
                 && other.remote_id == common.remote_id
-                && other.identity == common.identity;
+                && other.identity == common.identity
+                && (!is_private || other.remote == common.remote);
             // SAs established during this negotiation are not older: both sides may initiate at once.
             let before = other.established.is_some_and(|at| at < common.born);
             same && before && other.id != id

@@ -47,7 +47,7 @@ pub(crate) struct PairTable {
     by_sa: BTreeSet<(SaId, ChildId)>,
     by_policy: BTreeSet<(PolicyId, ChildId)>,
     by_remote: BTreeSet<(IpAddr, ChildId)>,
-    /// By the hash of peer and selectors.
+    /// By the hash of peer, selectors and translated end.
     by_traffic: BTreeSet<(u64, ChildId)>,
     /// By the pair that the other one replaces.
     by_replaced: BTreeSet<(ChildId, ChildId)>,
@@ -121,7 +121,9 @@ impl PairTable {
             let child = &mut kept.child;
             self.by_remote.remove(&(child.remote.ip(), id));
             self.by_remote.insert((remote.ip(), id));
+            self.by_traffic.remove(&(traffic_hash(child), id));
             (child.local, child.remote, child.natt) = (local, remote, natt);
+            self.by_traffic.insert((traffic_hash(child), id));
         }
     }
 
@@ -135,15 +137,14 @@ impl PairTable {
         self.listed(self.by_policy.range((policy, FIRST)..=(policy, LAST)))
     }
 
-    /// Returns the pairs for the same traffic with a peer, of any policy, oldest first.
+    /// Returns the pairs for the same traffic, of any policy, oldest first.
     pub(crate) fn of_traffic<'a>(
         &'a self,
-        peer: PeerId,
-        selectors: &'a [(Selector, Selector)],
+        traffic: PairTraffic<'a>,
     ) -> impl Iterator<Item = &'a ChildState> {
-        let hash = hash_of(peer, selectors);
+        let hash = traffic.digest();
         self.listed(self.by_traffic.range((hash, FIRST)..=(hash, LAST)))
-            .filter(move |kept| kept.child.peer == peer && kept.child.selectors == selectors)
+            .filter(move |kept| PairTraffic::of(&kept.child) == traffic)
     }
 
     /// Returns the pairs that replace another one, which may be gone.
@@ -165,12 +166,34 @@ impl PairTable {
     }
 }
 
-fn traffic_hash(child: &Child) -> u64 {
-    hash_of(child.peer, &child.selectors)
+/// PairTraffic of pairs: pairs with equal traffic replace each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PairTraffic<'a> {
+    /// Peer of the configuration.
+    pub(crate) peer: PeerId,
+    /// Local and remote selectors.
+    pub(crate) selectors: &'a [(Selector, Selector)],
+    /// The end of a peer behind NAT, as [`Child::translated_end`] returns it.
+    pub(crate) translated_end: Option<SocketAddr>,
 }
 
-fn hash_of(peer: PeerId, selectors: &[(Selector, Selector)]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (peer, selectors).hash(&mut hasher);
-    hasher.finish()
+impl<'a> PairTraffic<'a> {
+    /// Returns the traffic of a pair.
+    pub(crate) fn of(child: &'a Child) -> Self {
+        Self {
+            peer: child.peer,
+            selectors: &child.selectors,
+            translated_end: child.translated_end(),
+        }
+    }
+
+    fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+fn traffic_hash(child: &Child) -> u64 {
+    PairTraffic::of(child).digest()
 }

@@ -3,8 +3,8 @@
 use machine::Duration;
 
 use super::core::{Context, Core, Key, Order};
-use super::pair_table::ChildState;
-use crate::config::{PeerId, PolicyId, Selector};
+use super::pair_table::{ChildState, PairTraffic};
+use crate::config::PolicyId;
 use crate::event::{Action, Child, ChildId, Phase2, SaId, Why};
 
 /// Time that the inbound SA of a deleted pair stays, for packets under way.
@@ -41,20 +41,15 @@ impl Core {
     }
 
     /// Returns true if an active pair exists for this traffic.
-    pub(crate) fn is_served(
-        &self,
-        policy: PolicyId,
-        peer: PeerId,
-        selectors: &[(Selector, Selector)],
-    ) -> bool {
-        let mut pairs = self.children.of_traffic(peer, selectors);
+    pub(crate) fn is_served(&self, policy: PolicyId, traffic: PairTraffic<'_>) -> bool {
+        let mut pairs = self.children.of_traffic(traffic);
         pairs.any(|kept| kept.child.policy == policy && kept.child.active)
     }
 
     /// Returns the pair to use for the traffic of another that ends: the newest one, preferably one that is active
     /// and not replaced.
     fn best_like<'a>(&'a self, gone: &'a Child) -> Option<&'a ChildState> {
-        let alike = self.children.of_traffic(gone.peer, &gone.selectors);
+        let alike = self.children.of_traffic(PairTraffic::of(gone));
         let alike = alike.filter(|kept| {
             kept.child.policy == gone.policy && kept.child.id != gone.id && !kept.ends
         });

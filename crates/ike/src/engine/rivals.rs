@@ -10,6 +10,7 @@ use machine::{Duration, Instant};
 
 use super::Engine;
 use super::core::{Common, Context, Core, Key};
+use super::pair_table::PairTraffic;
 use super::sa::Sa;
 use crate::config::PolicyId;
 use crate::event::{Action, Child, ChildId, Phase2, SaId, Side, State};
@@ -137,7 +138,7 @@ impl Context<'_> {
         };
         let (new, inherited) = (&kept.child, kept.inherited);
         let lower = |child: &Child| child.inbound.spi.min(child.outbound.spi);
-        let alike = self.core.children.of_traffic(new.peer, &new.selectors);
+        let alike = self.core.children.of_traffic(PairTraffic::of(new));
         let twins = alike.filter(|kept| {
             let other = &kept.child;
             let same = (other.sa, other.policy) == (new.sa, new.policy);

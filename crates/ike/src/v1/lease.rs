@@ -134,7 +134,8 @@ impl Sa {
             let selectors = (policy.source, policy.destination);
             let alike = [selectors];
             let pairs = &cx.core.children;
-            let has = pairs.of_traffic(self.common.peer_id, &alike).count() > 0;
+            let traffic = self.common.traffic(&alike, true, policy.mode);
+            let has = pairs.of_traffic(traffic).count() > 0;
             let asks = self.quicks.values().any(|quick| quick.asks_for(selectors));
             if !has && !asks && self.quicks.len() < super::MAX_QUICK_MODES {
                 self.begin_quick_for(template, policy, true, None, cx);

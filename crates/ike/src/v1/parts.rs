@@ -6,8 +6,9 @@ use ipnet::IpNet;
 use machine::Duration;
 
 use super::{Bad, bodies, chain, kind};
-use crate::config::{Id, PeerId, Policy, PolicyId, Selector};
+use crate::config::{Id, Policy, PolicyId, Selector};
 use crate::engine::core::Context;
+use crate::engine::pair_table::PairTraffic;
 use crate::event::ChildId;
 use crate::message::{
     Identification, Notify, Payload, Version, attributes, id_body, octets, read_id,
@@ -91,15 +92,13 @@ pub(super) fn claimed_lifetime(found: &[Payload<'_>]) -> Option<Duration> {
     })
 }
 
-/// Returns the newest pair of a policy with these selectors, which a new pair replaces.
+/// Returns the newest pair of a policy for this traffic, which a new pair replaces.
 pub(super) fn newest(
     policy: PolicyId,
-    selectors: (Selector, Selector),
-    peer: PeerId,
+    traffic: PairTraffic<'_>,
     cx: &Context<'_>,
 ) -> Option<ChildId> {
-    let selectors = [selectors];
-    let pairs = cx.core.children.of_traffic(peer, &selectors);
+    let pairs = cx.core.children.of_traffic(traffic);
     let pairs = pairs.filter(|kept| !kept.replaced && kept.child.policy == policy);
     pairs.map(|kept| kept.child.id).max()
 }

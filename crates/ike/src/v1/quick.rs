@@ -297,10 +297,14 @@ impl Sa {
         keys.map(|keys| keys.iv_of(id)).unwrap_or_default()
     }
 
-    /// Returns identities for messages without ID payloads: the hosts themselves, peer first.
-    fn hosts(&self) -> (Vec<u8>, Vec<u8>) {
+    /// Returns the identities of a message, peer first; without ID payloads the hosts themselves.
+    fn identities(&self, found: &[Payload<'_>]) -> (Vec<u8>, Vec<u8>) {
+        let mut ids = bodies(found, kind::ID);
         let of = |address| id_body(&Id::Address(address), 0, 0);
-        (of(self.common.remote.ip()), of(self.common.local.ip()))
+        match (ids.next(), ids.next()) {
+            (Some(theirs), Some(own)) => (theirs.to_vec(), own.to_vec()),
+            _ => (of(self.common.remote.ip()), of(self.common.local.ip())),
+        }
     }
 
     /// Responder: processes the first message.
@@ -317,21 +321,18 @@ impl Sa {
         self.heard(cx.now);
         let offers = read_offers(Version::One, body(&found, kind::SA)?)?;
         let nonce = body(&found, kind::NONCE)?.to_vec();
-        let mut ids = bodies(&found, kind::ID);
-        let ids = match (ids.next(), ids.next()) {
-            (Some(theirs), Some(own)) => (theirs.to_vec(), own.to_vec()),
-            _ => self.hosts(),
-        };
+        let ids = self.identities(&found);
         let (their_selector, payload) = read_selector(&ids.0)?;
         let (own_selector, _) = read_selector(&ids.1)?;
         let mode = asked_mode(&offers).ok_or(Bad::Ignored("ike1-mode"))?;
-        let spi = offers.first().map(|offer| offer.spi.clone());
-        let spi = spi.unwrap_or_default();
+        let spi = offers
+            .first()
+            .map_or_else(Vec::new, |offer| offer.spi.clone());
         let Some((policy_id, policy, generated)) =
             self.policy_for(own_selector, their_selector, payload, mode, cx)
         else {
-            let pair = format!("{own_selector:?} {their_selector:?}");
-            let text = format!("no policy for {pair} protocol {payload}");
+            let text =
+                format!("no policy for {own_selector:?} {their_selector:?} protocol {payload}");
             self.refuse_quick(header, INVALID_ID, &spi, &text, cx);
             return Err(Bad::Ignored("ike1-no-policy"));
         };
@@ -345,9 +346,11 @@ impl Sa {
             return Err(Bad::Ignored("ike1-no-proposal"));
         };
         let selectors = (policy.source, policy.destination);
+        let alike = [selectors];
+        let traffic = self.common.traffic(&alike, generated, mode);
         let quick = Quick {
             side: Side::Responder,
-            replaces: newest(policy_id, selectors, self.common.peer_id, cx),
+            replaces: newest(policy_id, traffic, cx),
             policy_id,
             policy,
             generated,

@@ -415,8 +415,10 @@ impl Sa {
         let lifetime = made.policy.proposal.lifetime;
         let soft = soft_lifetime(lifetime, made.asked, cx);
         let id = ChildId(cx.core.number());
-        let (policy, peer) = (made.policy_id, self.common.peer_id);
-        let others = cx.core.is_served(policy, peer, &made.selectors);
+        let traffic = self
+            .common
+            .traffic(&made.selectors, made.generated, made.mode);
+        let others = cx.core.is_served(made.policy_id, traffic);
         let child = Child {
             id,
             sa: self.common.id,

@@ -104,9 +104,7 @@ impl Endpoint {
     ) -> Result<(), Fault> {
         let id = control.tunnel;
         let tunnel = self.tunnels.get(&id).ok_or(Fault::Tunnel)?;
-        if tunnel.path.address() != path.address() {
-            return Err(Fault::Address);
-        }
+        path.check(&tunnel.path)?;
         let from = out.len();
         let run = |tunnel: &mut Tunnel, cx: &mut Context<'_>| tunnel.receive(control, path, cx);
         let received = self.run(id, now, out, run).unwrap_or(Ok(()));
@@ -117,7 +115,7 @@ impl Endpoint {
                 _ => None,
             });
             for session in opened.collect::<Vec<_>>() {
-                self.replace(path.address(), session, now, out);
+                self.replace(path, session, now, out);
             }
         }
         received
@@ -132,9 +130,7 @@ impl Endpoint {
     ) -> Result<(), Fault> {
         let CallIds { tunnel, session } = data.ids;
         let tunnel = self.tunnels.get_mut(&tunnel).ok_or(Fault::Tunnel)?;
-        if tunnel.path.address() != path.address() {
-            return Err(Fault::Address);
-        }
+        path.check(&tunnel.path)?;
         tunnel.receive_data(session, now)?;
         let mut cx = Context {
             now,
@@ -147,10 +143,15 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Closes the other sessions of an address.
-    fn replace(&mut self, address: IpAddr, but: SessionId, now: Instant, out: &mut Vec<Action>) {
-        let ids = self.addresses.get(&address).cloned().unwrap_or_default();
-        for id in ids {
+    /// Closes the other sessions of the host at the other end of a path.
+    fn replace(&mut self, path: &Path, but: SessionId, now: Instant, out: &mut Vec<Action>) {
+        let ids = self.addresses.get(&path.address());
+        let of_host = |id: &u16| {
+            let tunnel = self.tunnels.get(id);
+            tunnel.is_some_and(|tunnel| tunnel.path.has_host_of(path))
+        };
+        let ids = ids.into_iter().flatten().copied().filter(of_host);
+        for id in ids.collect::<Vec<_>>() {
             let but = (id == but.tunnel).then_some(but.session);
             self.run(id, now, out, |tunnel, cx| tunnel.replace_calls(but, cx));
         }

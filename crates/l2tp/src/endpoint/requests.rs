@@ -108,9 +108,7 @@ impl Endpoint {
     ) -> Result<(), Fault> {
         let id = control.tunnel;
         let entry = self.half_open.get(id).ok_or(Fault::Tunnel)?;
-        if entry.path.address() != path.address() {
-            return Err(Fault::Address);
-        }
+        path.check(&entry.path)?;
         if control.body.is_empty() {
             // The initiator acknowledges the SCCRP before it answers.
             return Ok(());

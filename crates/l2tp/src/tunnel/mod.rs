@@ -192,6 +192,7 @@ impl Tunnel {
         if self.path.local.ip().is_unspecified() {
             self.path.local = path.local;
         }
+        self.path.is_protected |= path.is_protected;
         if self.path.remote == path.remote {
             return;
         }

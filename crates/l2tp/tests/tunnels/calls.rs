@@ -263,4 +263,18 @@ fn sessions_follow_the_port_of_the_other_end_and_no_other_address() {
     network.handle(Side::Server, event);
     assert_eq!(network.of_server.ignored, [Fault::Address]);
     assert_eq!(network.of_server.packets.len(), 1);
+    // Another client behind the same NAT has an association of its own.
+    let neighbour = l2tp::Path {
+        remote: address("192.0.2.1:7"),
+        is_protected: true,
+        ..from
+    };
+    let event = Event::Received {
+        path: neighbour,
+        datagram,
+    };
+    network.handle(Side::Server, event);
+    assert_eq!(network.of_server.ignored[1..], [Fault::Association]);
+    assert_eq!(network.of_server.packets.len(), 1);
+    assert_eq!(network.of_server.moved.len(), 1);
 }

@@ -45,6 +45,7 @@ fn a_flood_of_requests_opens_no_tunnel_and_honest_clients_get_through() {
         let from = Path {
             local: path().remote,
             remote: (source, 1701).into(),
+            is_protected: false,
         };
         send(&mut network, &from, NONE, (0, 0), &request(number as u16));
         if number % 1000 == 0 {

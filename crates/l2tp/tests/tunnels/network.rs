@@ -57,6 +57,7 @@ pub(crate) fn path() -> Path {
     Path {
         local: address("192.0.2.1:1701"),
         remote: address("198.51.100.1:1701"),
+        is_protected: false,
     }
 }
 
@@ -64,6 +65,7 @@ pub(crate) fn reversed(path: &Path) -> Path {
     Path {
         local: path.remote,
         remote: path.local,
+        is_protected: path.is_protected,
     }
 }
 

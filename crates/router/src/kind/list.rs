@@ -5,8 +5,8 @@ use menu::Item;
 #[cfg(test)]
 use super::null;
 use super::{
-    Registration, bond, bridge, l2tp, loopback, macvlan, port, pppoe, tunnel, veth, vlan, vrrp,
-    vxlan, wireguard,
+    Registration, bond, bridge, l2tp, l2tp_ether, loopback, macvlan, port, pppoe, tunnel, veth,
+    vlan, vrrp, vxlan, wireguard,
 };
 use crate::intent::Interface;
 
@@ -15,6 +15,7 @@ pub(super) const KINDS: &[Registration] = &[
     bond::KIND,
     bridge::KIND,
     l2tp::KIND,
+    l2tp_ether::KIND,
     loopback::KIND,
     macvlan::KIND,
     #[cfg(test)]

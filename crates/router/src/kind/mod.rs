@@ -13,6 +13,7 @@ pub(crate) mod bridge;
 pub(crate) mod bridged;
 mod idle;
 pub(crate) mod l2tp;
+mod l2tp_ether;
 mod list;
 mod loopback;
 mod macvlan;

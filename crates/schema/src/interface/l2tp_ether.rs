@@ -1,13 +1,14 @@
-//! `/interface/l2tp-ether`: Ethernet over L2TPv3 (RFC 4719).
+//! `/interface/l2tp-ether`: Ethernet over L2TPv3 (RFC 4719). Sessions with a control connection have no effect yet.
 
-use menu::{Kind, Menu, Property};
+use menu::{Draft, Kind, Menu, MenuShape, Property, Reason, Store, Value};
 
 use super::dial::CONNECT_TO;
 use super::l2tp_client::{COOKIE, DIGEST};
 use super::tunnel::{ACTUAL, SLOW};
+use super::{FLAGS, IDLE_MONITOR, RESET_COUNTERS};
 use crate::declare::{address, mac, no, number, secret, text, words};
 use crate::fragment::{
-    COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
+    COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, name_mtu,
 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -27,7 +28,8 @@ pub(crate) static MENU: Menu = Menu {
             no(
                 "unmanaged-mode",
                 "Use a static session without a control channel",
-            ),
+            )
+            .inert_for(|value| value == "no"),
             number("local-tunnel-id", 0, 4_294_967_295, "Local tunnel ID").optional(),
             number("remote-tunnel-id", 0, 4_294_967_295, "Remote tunnel ID").optional(),
             number("local-session-id", 0, 4_294_967_295, "Local session ID").optional(),
@@ -44,12 +46,16 @@ pub(crate) static MENU: Menu = Menu {
                 "Receive cookie",
             )
             .default(""),
-            words("cookie-length", COOKIE, "Length of cookies").default("0"),
-            words("digest-hash", DIGEST, "Authentication of messages").default("md5"),
-            text("circuit-id", "Identity of the circuit"),
+            words("cookie-length", COOKIE, "Length of cookies")
+                .default("0")
+                .inert(),
+            words("digest-hash", DIGEST, "Authentication of messages")
+                .default("md5")
+                .inert(),
+            text("circuit-id", "Identity of the circuit").inert(),
             no("use-l2-specific-sublayer", "Use the L2-specific sublayer"),
-            no("use-ipsec", "Encrypt the tunnel with IPsec"),
-            secret("ipsec-secret", "IPsec secret"),
+            no("use-ipsec", "Encrypt the tunnel with IPsec").inert(),
+            secret("ipsec-secret", "IPsec secret").inert(),
         ],
         SLOW,
         LINK_TIMES,
@@ -57,9 +63,48 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "connect-to"],
-    ..idle_interfaces(
+    flags: FLAGS,
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "l2tp-ether",
+    commands: &[IDLE_MONITOR, RESET_COUNTERS],
+    check: Some(has_static_session),
+    ..Menu::new(
         "/interface/l2tp-ether",
-        "l2tp-ether",
+        MenuShape::List,
         "Ethernet over L2TPv3",
     )
 };
+
+/// Checks the settings of a static session: an IPv4 address, both session numbers, and cookies of 0, 4 or 8 bytes in
+/// hexadecimal digits.
+fn has_static_session(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    if !draft.is("unmanaged-mode") {
+        return Ok(());
+    }
+    let remote = draft.get("connect-to").and_then(Value::as_address);
+    if !remote.is_some_and(|remote| remote.is_ipv4()) {
+        return Err(Reason::failure(
+            "unmanaged-mode needs an IPv4 address in connect-to",
+        ));
+    }
+    for number in ["local-session-id", "remote-session-id"] {
+        let is_set = { draft.get(number).and_then(Value::as_number) }.is_some_and(|id| id > 0);
+        if !is_set {
+            let text = "unmanaged-mode needs local-session-id and remote-session-id";
+            return Err(Reason::failure(text));
+        }
+    }
+    for cookie in ["send-cookie", "peer-cookie"] {
+        let digits = draft
+            .get(cookie)
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if !is_hex || !matches!(digits.len(), 0 | 8 | 16) {
+            return Err(Reason::failure("a cookie has 8 or 16 hexadecimal digits"));
+        }
+    }
+    Ok(())
+}

@@ -3,7 +3,6 @@
 use frame::{Frame, Offload};
 use wire::checksum;
 
-use super::super::next::direct;
 use super::super::{ETHERNET, mark_encapsulated};
 use super::message::{PPP_ADDRESS, SEQUENCE, UDP_BYTES, VERSION};
 use super::settings::L2tp;
@@ -11,7 +10,6 @@ use crate::demux::pppoe::{PPP_IPV4, PPP_IPV6};
 use crate::drop::DropReason;
 use crate::packet::protocol::UDP;
 use crate::table::Adjacency;
-use crate::walk::Context;
 
 /// Bytes of an IPv4 header.
 const IPV4: usize = 20;
@@ -34,9 +32,9 @@ pub(super) struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    /// Builds the template.
+    /// Builds the template. `direct` is the next hop of outer packets that take the fast path.
     #[inline(always)]
-    pub(super) fn new(cx: &Context<'_>, session: &'a L2tp) -> Self {
+    pub(super) fn new(session: &'a L2tp, direct: Option<Adjacency>) -> Self {
         let L2tp { local, remote, .. } = session;
         let mut bytes = [0; NUMBERED];
         (bytes[0], bytes[8], bytes[9]) = (0x45, TTL, UDP);
@@ -68,7 +66,7 @@ impl<'a> Headers<'a> {
             session,
             bytes,
             sum,
-            direct: direct(cx, (*remote.ip()).into()).filter(|_| session.fast),
+            direct,
         }
     }
 

@@ -1,11 +1,15 @@
 //! L2TP sessions of one router: their packets leave in datagrams, and datagrams become packets.
 
 use core::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
 
 use frame::InterfaceId;
 
 use super::{CallIds, L2tp, Received, Sequence};
 use crate::encap::tests::add;
+use crate::ipsec::{Action, Policies, Policy, Selector};
+use crate::snapshot::Prefix;
+use crate::table::NextHopId;
 use crate::testing::{MAC, Rig, Udp4, ethernet, seal};
 use crate::trace::trace_packet;
 use crate::{DropReason, PuntReason};
@@ -26,7 +30,18 @@ fn rig(sequence: Option<Sequence>) -> Rig {
 }
 
 /// Opens a session with this number, and routes a network into it.
-fn open(rig: &mut Rig, id: InterfaceId, number: u16, sequence: Option<Sequence>) {
+fn open(rig: &mut Rig, id: InterfaceId, number: u16, sequence: Option<Sequence>) -> NextHopId {
+    open_protected(rig, id, number, sequence, false)
+}
+
+/// Opens a session that an IPsec policy protects, or not.
+fn open_protected(
+    rig: &mut Rig,
+    id: InterfaceId,
+    number: u16,
+    sequence: Option<Sequence>,
+    protected: bool,
+) -> NextHopId {
     let session = L2tp {
         id,
         local: SocketAddrV4::new(HERE, PORT),
@@ -37,15 +52,16 @@ fn open(rig: &mut Rig, id: InterfaceId, number: u16, sequence: Option<Sequence>)
         },
         remote_ids: CallIds {
             tunnel: 0x1234,
-            session: 0x5678,
+            session: 0x5678 + number - 9,
         },
         sequence,
         received: Received::default(),
         fast: true,
-        protected: false,
+        protected,
     };
     let hop = add(rig, id, session);
     rig.route4(INSIDE & 0xff00_0000, 8, hop);
+    hop
 }
 
 fn inside() -> Udp4 {
@@ -156,6 +172,45 @@ fn foreign_addresses_late_and_malformed_packets_are_dropped_by_name() {
 }
 
 #[test]
+fn a_protected_session_takes_only_packets_of_its_association() {
+    let mut rig = Rig::new();
+    let selector = |port| Selector {
+        source: prefix(HERE),
+        destination: prefix(FAR),
+        protocol: 17,
+        source_port: PORT,
+        destination_port: port,
+    };
+    rig.snapshot.ipsec.policies = Arc::new(Policies::new(vec![Policy {
+        action: Action::Protect {
+            slot: 1,
+            required: true,
+        },
+        selector: selector(REMOTE_PORT),
+    }]));
+    open_protected(&mut rig, SESSION, 9, None, true);
+    rig.publish();
+    let mut neighbour = datagram(FAR, &PLAIN, &Udp4::default().packet());
+    neighbour[14 + 20..14 + 22].copy_from_slice(&(REMOTE_PORT + 1).to_be_bytes());
+    assert!(rig.pass(neighbour).is_empty());
+    assert_eq!(rig.drops(), [(DropReason::L2tpAssociation, 1)]);
+    // Without the policy of its port, the session takes nothing.
+    rig.snapshot.ipsec.policies = Arc::default();
+    rig.publish();
+    let own = datagram(FAR, &PLAIN, &Udp4::default().packet());
+    assert!(rig.pass(own).is_empty());
+    assert!(rig.drops().contains(&(DropReason::L2tpUnprotected, 1)));
+}
+
+fn prefix(address: Ipv4Addr) -> Prefix {
+    Prefix {
+        ipv6: false,
+        bits: address.to_bits().into(),
+        len: 32,
+    }
+}
+
+#[test]
 fn control_messages_and_unknown_sessions_stay_packets_of_this_router() {
     let messages: [&[u8]; 3] = [
         &[0xc8, 2, 0, 12, 0, 7, 0, 0, 0, 1, 0, 1],
@@ -198,4 +253,46 @@ fn a_vector_with_a_packet_of_each_of_many_sessions_loses_none() {
         rig.settle();
         assert_eq!(rig.sent(1).len(), 256, "{round}: {:?}", rig.drops());
     }
+}
+
+#[test]
+fn a_vector_to_many_sessions_leaves_in_order_with_the_numbers_of_each() {
+    let mut rig = Rig::new();
+    for number in 0..20u16 {
+        let id = InterfaceId(100 + u32::from(number));
+        let hop = open(&mut rig, id, 9 + number, None);
+        rig.route4(INSIDE + u32::from(number), 32, hop);
+    }
+    // Runs of one to three packets, and more sessions than are loaded at once.
+    let order: Vec<u16> = (0..120).map(|at| at / (1 + at % 3) * 7 % 20).collect();
+    for number in &order {
+        let packet = Udp4 {
+            destination: INSIDE + u32::from(*number),
+            ..Udp4::default()
+        };
+        rig.arrive(packet.frame());
+    }
+    rig.settle();
+    let sent = rig.sent(1);
+    let sessions = sent.iter().map(|frame| {
+        let session = u16::from_be_bytes([frame[14 + 32], frame[14 + 33]]);
+        assert_eq!(
+            frame[14 + 38 + 16 + 3],
+            (INSIDE as u8) + (session - 0x5678) as u8
+        );
+        session - 0x5678
+    });
+    assert_eq!(sessions.collect::<Vec<_>>(), order, "{:?}", rig.drops());
+    // The interface of one session is gone.
+    rig.interfaces.set_details(InterfaceId(103), Arc::default());
+    for number in [2u32, 3, 4] {
+        let packet = Udp4 {
+            destination: INSIDE + number,
+            ..Udp4::default()
+        };
+        rig.arrive(packet.frame());
+    }
+    rig.settle();
+    assert_eq!(rig.sent(1).len(), 2);
+    assert_eq!(rig.drops(), [(DropReason::EgressDown, 1)]);
 }

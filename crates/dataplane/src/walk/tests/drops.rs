@@ -347,11 +347,13 @@ const ELSEWHERE: [&[DropReason]; 15] = [
 ];
 
 /// Covered by the tests of L2TP: of data in its encapsulation, of control in its machine and its feature.
-const OF_L2TP: [DropReason; 10] = [
+const OF_L2TP: [DropReason; 12] = [
     DropReason::L2tpMalformed,
     DropReason::L2tpAttribute,
     DropReason::L2tpUnknown,
     DropReason::L2tpPeer,
+    DropReason::L2tpAssociation,
+    DropReason::L2tpCookie,
     DropReason::L2tpSequence,
     DropReason::L2tpState,
     DropReason::L2tpDisabled,

@@ -113,6 +113,7 @@ fn ipsec(tunnel_policy: bool) -> Ipsec {
         local: end(HERE),
         remote: end(FAR),
         in_udp: false,
+        peer_port: None,
     };
     let before = ipsec
         .associations

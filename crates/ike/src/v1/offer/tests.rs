@@ -112,6 +112,9 @@ const AES: u64 = 7;
 const TRIPLE_DES: u64 = 5;
 const SHA1: u64 = 2;
 const SHA256: u64 = 4;
+const SHA384: u64 = 5;
+const SHA512: u64 = 6;
+const MD5: u64 = 1;
 
 fn chosen1(
     transforms: Vec<(u16, Vec<Attribute>)>,
@@ -170,6 +173,117 @@ fn windows_agrees_on_l2tp_without_configuration() {
             lifetime: Duration::from_secs(3600),
         };
         assert_eq!(chosen, wanted);
+    }
+}
+
+/// Ciphers and hashes of phase 1 for one group, in the client's order.
+type Offered = (u64, &'static [((u64, u64), u64)]);
+
+/// macOS and iOS offer 14 transforms: AES with three groups, and 3DES with the weakest.
+const APPLE: [Offered; 3] = [
+    (
+        14,
+        &[
+            ((AES, 256), SHA256),
+            ((AES, 256), SHA1),
+            ((AES, 256), MD5),
+            ((AES, 256), SHA512),
+        ],
+    ),
+    (
+        5,
+        &[((AES, 256), SHA256), ((AES, 256), SHA1), ((AES, 256), MD5)],
+    ),
+    (
+        2,
+        &[
+            ((AES, 256), SHA256),
+            ((AES, 256), SHA1),
+            ((AES, 256), MD5),
+            ((AES, 128), SHA1),
+            ((AES, 128), MD5),
+            ((TRIPLE_DES, 0), SHA1),
+            ((TRIPLE_DES, 0), MD5),
+        ],
+    ),
+];
+
+/// Android 6 to 11.
+const ANDROID: [Offered; 1] = [(
+    2,
+    &[
+        ((AES, 256), SHA384),
+        ((AES, 256), SHA256),
+        ((AES, 256), SHA1),
+        ((AES, 256), MD5),
+        ((AES, 128), SHA256),
+        ((AES, 128), SHA1),
+        ((AES, 128), MD5),
+        ((TRIPLE_DES, 0), SHA256),
+        ((TRIPLE_DES, 0), SHA1),
+        ((TRIPLE_DES, 0), MD5),
+    ],
+)];
+
+/// Android 5 and earlier.
+const OLD_ANDROID: [Offered; 1] = [(
+    2,
+    &[
+        ((AES, 256), SHA1),
+        ((AES, 256), MD5),
+        ((AES, 128), SHA1),
+        ((AES, 128), MD5),
+        ((TRIPLE_DES, 0), SHA1),
+        ((TRIPLE_DES, 0), MD5),
+    ],
+)];
+
+#[test]
+fn phones_agree_on_l2tp_without_configuration() {
+    for (lists, seconds) in [
+        (&APPLE[..], 3600),
+        (&ANDROID[..], 28_800),
+        (&OLD_ANDROID[..], 28_800),
+    ] {
+        let transforms = lists.iter().flat_map(|(group, pairs)| {
+            let says = (Method::Psk.number(), seconds);
+            let pairs = pairs.iter();
+            pairs.map(move |(cipher, hash)| of_phase1(*cipher, *hash, *group, says))
+        });
+        let transforms: Vec<_> = transforms.collect();
+        let wanted = Phase1 {
+            cipher: Cipher::Aes128,
+            hash: Hash::Sha1,
+            group: Group::Modp1024,
+            method: Method::Psk,
+            lifetime: Duration::from_secs(u64::from(seconds)),
+        };
+        let chosen = chosen1(transforms.clone(), &profile(), Method::Psk);
+        assert_eq!(chosen, Some(wanted));
+        // A profile with strong algorithms alone refuses clients of the weak group.
+        let strong = Profile {
+            hash: vec![Hash::Sha256],
+            encryption: vec![Cipher::Aes256],
+            groups: vec![Group::Modp2048],
+            ..profile()
+        };
+        let is_apple = lists.len() > 1;
+        assert_eq!(
+            chosen1(transforms, &strong, Method::Psk).is_some(),
+            is_apple
+        );
+        // Quick mode behind NAT, with the numbers of RFC 3947 and of its drafts; no PFS group.
+        for mode in [4, 61_444] {
+            let list = [256, 128].map(|bits| of_phase2((12, bits), mode, 2, (seconds, 0)));
+            let chosen = choose_phase2(
+                &offer(3, list),
+                &policy(),
+                Mode::Transport,
+                ProposalCheck::Obey,
+            );
+            let (_, chosen) = chosen.expect("a transform suits");
+            assert_eq!((chosen.natt, chosen.group), (true, None));
+        }
     }
 }
 

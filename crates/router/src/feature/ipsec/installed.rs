@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, Protocol, SLOTS};
+use dataplane::ipsec::{Arriving, Associations, Leaving, Mode, PeerPort, Protocol, SLOTS};
 use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
 use ike::{Child, ChildId, ChildSuite, Hash, Kind, PolicyId, SaId};
 
@@ -106,7 +106,8 @@ impl Installed {
         its.map(|(_, child)| *child)
     }
 
-    /// Installs an SA pair for the packets of `policy`. `secret` is random.
+    /// Installs an SA pair for the packets of `policy`. `peer_port` is the port of a peer behind NAT, and `secret` is
+    /// random.
     ///
     /// # Errors
     ///
@@ -115,6 +116,7 @@ impl Installed {
         &mut self,
         child: Child,
         policy: PolicyId,
+        peer_port: Option<Arc<PeerPort>>,
         secret: &[u8; 16],
     ) -> Result<(), String> {
         let protocol = match child.protocol {
@@ -145,6 +147,7 @@ impl Installed {
             slot,
             remote: child.remote.ip(),
             in_udp: child.natt,
+            peer_port: peer_port.clone(),
         });
         let leaving = Arc::new(Leaving {
             protocol,
@@ -153,6 +156,7 @@ impl Installed {
             local: child.local,
             remote: child.remote,
             in_udp: child.natt,
+            peer_port,
         });
         self.associations.put_arriving(Arc::clone(&arriving));
         let (id, active) = (child.id, child.active);
@@ -228,6 +232,7 @@ impl Installed {
             local,
             remote,
             in_udp,
+            peer_port: pair.leaving.peer_port.clone(),
         });
         if is_used {
             let leaving = Some(Arc::clone(&pair.leaving));

@@ -375,7 +375,12 @@ impl Ipsec {
                 local,
                 remote,
                 natt,
-            } => self.installed.move_ends(child, (local, remote), natt),
+            } => {
+                if let Some(pair) = self.installed.pair(child) {
+                    self.generated.move_end(pair.policy, remote);
+                }
+                self.installed.move_ends(child, (local, remote), natt);
+            }
             Action::Remove { child, spis, why } => {
                 out.log(
                     "ipsec,info",
@@ -459,7 +464,8 @@ impl Ipsec {
         let name = child.suite.encryption.name();
         let what = association(&child);
         let id = child.id;
-        match self.installed.install(child, policy, &secret) {
+        let peer_port = self.generated.peer_port(policy);
+        match self.installed.install(child, policy, peer_port, &secret) {
             Ok(()) => out.log(
                 "ipsec,info",
                 format!("IPsec-SA established: {what} {name} spi={spi:#x}"),

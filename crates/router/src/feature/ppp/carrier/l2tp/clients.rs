@@ -220,6 +220,7 @@ impl Clients {
             let path = Path {
                 local: SocketAddr::new(local, client.port),
                 remote: SocketAddr::new(remote, PORT),
+                is_protected: settings.needs_ipsec,
             };
             return Some(Step::Dial(id, path));
         }

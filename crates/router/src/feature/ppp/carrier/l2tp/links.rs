@@ -71,7 +71,8 @@ impl Link {
             sequence: self.sequence.clone(),
             received: self.received.clone(),
             is_fast: self.uses.fast_path,
-            is_protected: self.uses.ipsec,
+            // Packets of a tunnel within IPsec never leave in clear, even if the server accepts both.
+            is_protected: self.uses.ipsec || self.path.is_protected,
         })
     }
 }

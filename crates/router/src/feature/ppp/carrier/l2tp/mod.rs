@@ -339,8 +339,13 @@ impl Carrier for L2tp {
         let Some((remote, local, datagram)) = heard.datagram() else {
             return ReceiveOutcome::Bad(DropReason::L2tpMalformed);
         };
-        let path = Path { local, remote };
-        if self.needs_ipsec(&path) && !is_protected(&path, running) {
+        let mut path = Path {
+            local,
+            remote,
+            is_protected: false,
+        };
+        path.is_protected = is_protected(&path, running);
+        if !path.is_protected && self.needs_ipsec(&path) {
             return ReceiveOutcome::Bad(DropReason::L2tpUnprotected);
         }
         match self.feed(Event::Received { path, datagram }, running.now, out) {
@@ -448,6 +453,7 @@ const fn drop_of(fault: Fault) -> DropReason {
         Fault::Hidden | Fault::Authentication => DropReason::L2tpAuthentication,
         Fault::Tunnel | Fault::Session => DropReason::L2tpUnknown,
         Fault::Address => DropReason::L2tpPeer,
+        Fault::Association => DropReason::L2tpAssociation,
         Fault::Duplicate | Fault::Sequence => DropReason::L2tpSequence,
         Fault::State => DropReason::L2tpState,
         Fault::Disabled => DropReason::L2tpDisabled,
