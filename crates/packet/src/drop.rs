@@ -58,6 +58,8 @@ drops! {
     PppUnexpected = "ppp-unexpected",
     /// A multilink fragment was lost, or the packet exceeds the MRRU (RFC 1990, 4 and 5).
     PppFragment = "ppp-fragment",
+    /// The PPP session takes no packets of this protocol.
+    PppProtocol = "ppp-protocol",
     /// A data packet of a PPP session arrived before the session had an interface. The sender may repeat it.
     PppEarly = "ppp-early",
     /// An MPPE packet is truncated, compressed or not encrypted (RFC 3078, 3).

@@ -11,6 +11,7 @@
 pub(crate) mod bond;
 pub(crate) mod bridge;
 pub(crate) mod bridged;
+mod carrier;
 mod idle;
 pub(crate) mod l2tp;
 mod list;

@@ -37,17 +37,6 @@ pub(crate) const fn units(kind: Kind, default: &'static str) -> [Property; 3] {
     ]
 }
 
-/// MTU and MRU, and an MRRU without effect.
-pub(crate) const fn units_of_whole_packets(kind: Kind, default: &'static str) -> [Property; 3] {
-    let [mtu, mru, mrru] = units(kind, default);
-    [mtu, mru, mrru.inert_for(is_enabled)]
-}
-
-/// Returns true for values other than `disabled`.
-fn is_enabled(value: &str) -> bool {
-    value != "disabled"
-}
-
 /// An MTU.
 pub(crate) const UNIT: Kind = Kind::Number {
     min: 512,

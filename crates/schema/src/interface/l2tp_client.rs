@@ -4,8 +4,7 @@ use menu::{Family, Flag, Item, Kind, Menu, MenuShape, Property};
 
 use super::RESET_COUNTERS;
 use super::dial::{
-    ALLOW, CONNECT_TO, NAME, ON_DEMAND, PEER_DNS, UNIT, USER, keepalive, profile, routes,
-    units_of_whole_packets,
+    ALLOW, CONNECT_TO, NAME, ON_DEMAND, PEER_DNS, UNIT, USER, keepalive, profile, routes, units,
 };
 use super::pppoe_client::MONITOR;
 use crate::declare::{no, secret, text, words};
@@ -29,7 +28,7 @@ fn of_no_route(item: &Item, name: &str) -> bool {
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         NAME,
-        &units_of_whole_packets(UNIT, "1450"),
+        &units(UNIT, "1450"),
         &[CONNECT_TO],
         USER,
         &[

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::settings::CallIds;
-use crate::demux::pppoe::ethertype_of;
+use crate::demux::pppoe::{ethertype_of, is_fragment_of_data};
 use crate::flow::upper4;
 
 /// Bytes of a UDP header.
@@ -18,16 +18,16 @@ const VERSION_MASK: u16 = 0x000f;
 /// Address and control field of PPP (RFC 1662, 3.1).
 pub(super) const PPP_ADDRESS: [u8; 2] = [0xff, 0x03];
 
-/// A data message with an IP packet.
+/// A data message with a packet for the data plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Data {
     /// Numbers of the receiver.
     pub(super) ids: CallIds,
     /// Sequence number, if the other end numbers its packets.
     pub(super) ns: Option<u16>,
-    /// EtherType of the packet.
-    pub(super) ethertype: u16,
-    /// Offset of the packet in the message.
+    /// PPP protocol of the packet.
+    pub(super) protocol: u16,
+    /// Offset of the packet in the message, behind its protocol field.
     pub(super) at: usize,
     /// End of the message: its length field, or the end of the datagram.
     pub(super) end: usize,
@@ -66,12 +66,28 @@ impl Data {
         if message.get(at..)?.starts_with(&PPP_ADDRESS) {
             at += PPP_ADDRESS.len();
         }
-        let ethertype = ethertype_of(word(at)?)?;
-        at += 2;
+        let protocol = match message.get(at..)? {
+            [0, low, ..] => {
+                at += 2;
+                u16::from(*low)
+            }
+            // A compressed protocol field (RFC 1661, 6.5).
+            [low, ..] if low & 1 == 1 => {
+                at += 1;
+                u16::from(*low)
+            }
+            _ => return None,
+        };
+        let is_data = ethertype_of(protocol).is_some()
+            || matches!(protocol, ppp::ENCRYPTED | ppp::BRIDGED)
+            || protocol == ppp::MULTILINK && is_fragment_of_data(message.get(at..)?);
+        if !is_data {
+            return None;
+        }
         (at <= end && end <= message.len()).then_some(Self {
             ids,
             ns,
-            ethertype,
+            protocol,
             at,
             end,
         })

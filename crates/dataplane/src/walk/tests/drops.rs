@@ -361,11 +361,12 @@ const OF_L2TP: [DropReason; 10] = [
 ];
 
 /// Covered by the tests of PPPoE: of sessions here, of discovery in its machines.
-const OF_SESSIONS: [DropReason; 10] = [
+const OF_SESSIONS: [DropReason; 11] = [
     DropReason::PppoeMalformed,
     DropReason::PppoeLength,
     DropReason::PppoeSession,
     DropReason::PppoeProtocol,
+    DropReason::PppProtocol,
     DropReason::PppoeTag,
     DropReason::PppoeService,
     DropReason::PppoeCookie,

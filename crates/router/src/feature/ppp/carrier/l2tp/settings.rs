@@ -3,7 +3,6 @@
 use core::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use machine::Duration;
 use menu::{Item, Store, Value};
 use ppp::{Keepalive, Methods, Role};
 
@@ -39,6 +38,7 @@ pub(super) struct Client {
     pub(super) missing: Option<&'static str>,
     max_mtu: u16,
     max_mru: u16,
+    mrru: Option<u16>,
     keepalive: Option<Keepalive>,
 }
 
@@ -71,9 +71,10 @@ impl Client {
             is_fast: item.is("allow-fast-path"),
             needs_ipsec,
             missing,
-            max_mtu: unit(item, "max-mtu"),
-            max_mru: unit(item, "max-mru"),
-            keepalive: keepalive(item),
+            max_mtu: dial::tunnel_unit(item, "max-mtu"),
+            max_mru: dial::tunnel_unit(item, "max-mru"),
+            mrru: dial::unit(item, "mrru"),
+            keepalive: dial::tunnel_keepalive(item),
         })
     }
 
@@ -84,8 +85,7 @@ impl Client {
             max_mtu: self.max_mtu,
             methods: self.dial.methods,
             keepalive: self.keepalive,
-            can_encrypt: false,
-            can_bridge: false,
+            mrru: self.mrru,
             hdlc_options: true,
             ..ppp::Settings::pppoe(Role::Client)
         }
@@ -119,13 +119,12 @@ impl Server {
         let max_sessions = item.number("max-sessions").filter(|max| *max > 0);
         let methods: Methods = dial::methods(item, "authentication");
         let of_ppp = ppp::Settings {
-            max_mru: unit(item, "max-mru"),
-            max_mtu: unit(item, "max-mtu"),
+            max_mru: dial::tunnel_unit(item, "max-mru"),
+            max_mtu: dial::tunnel_unit(item, "max-mtu"),
             methods,
-            keepalive: keepalive(item),
+            keepalive: dial::tunnel_keepalive(item),
             local_name: identity.into(),
-            can_encrypt: false,
-            can_bridge: false,
+            mrru: dial::unit(item, "mrru"),
             hdlc_options: true,
             ..ppp::Settings::pppoe(Role::Server)
         };
@@ -154,17 +153,4 @@ pub(super) fn secrets(store: &Store) -> l2tp::Secrets {
         }
     }
     all
-}
-
-/// Reads a packet size in bytes.
-fn unit(item: &Item, property: &str) -> u16 {
-    let unit = item.number(property);
-    unit.and_then(|unit| u16::try_from(unit).ok())
-        .unwrap_or(1450)
-}
-
-/// Reads `keepalive-timeout`; `None` for `disabled`.
-fn keepalive(item: &Item) -> Option<Keepalive> {
-    let seconds = u64::try_from(item.number("keepalive-timeout")?).ok()?;
-    Some(Keepalive::tunnel(Duration::from_secs(seconds)))
 }
