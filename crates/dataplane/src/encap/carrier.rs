@@ -1,7 +1,7 @@
 //! Carriers of PPP sessions: the headers around a PPP packet that other encapsulations encrypt, split or bridge.
 //!
 //! A frame in PPP form has the protocol field of a PPP packet in the two bytes in front of `frame.l3`. In front of the
-//! protocol field stand the headers of PPPoE, which egress writes, or nothing: L2TP writes its headers last.
+//! protocol field stand the headers of PPPoE, which egress writes, or nothing: L2TP and PPTP write their headers last.
 
 mod settings;
 
@@ -9,7 +9,8 @@ use frame::{Frame, InterfaceId, Pool};
 
 pub use self::settings::Carrier;
 
-use super::l2tp::Headers;
+use super::l2tp;
+use super::pptp;
 use super::session_data::{PROTOCOL, SessionPacket, add_front, protocol_of, session_packet};
 use super::{Next, Nexts, OuterPath};
 use crate::bridge::packet_at;
@@ -27,6 +28,7 @@ impl Carrier {
         match self {
             Self::Pppoe(_) => [None, None],
             Self::L2tp(session) => [Some(session.key()), None],
+            Self::Pptp(call) => [Some(call.key()), None],
         }
     }
 
@@ -39,7 +41,7 @@ impl Carrier {
         match self {
             Self::Pppoe(_) if pppoe::is_behind(frame.bytes(), l3) => Ok(()),
             Self::Pppoe(_) => Err(DropReason::PppoeMalformed),
-            Self::L2tp(_) => {
+            Self::L2tp(_) | Self::Pptp(_) => {
                 let packet = frame.bytes().get(l3..).unwrap_or_default();
                 let protocol = protocol_of(packet).ok_or(DropReason::TunnelMalformed)?;
                 frame.pull_front(l3);
@@ -69,7 +71,8 @@ impl Carrier {
             Self::L2tp(session) if !session.may_pass(&cx.snapshot.ipsec) => {
                 return Err(DropReason::L2tpUnprotected);
             }
-            Self::L2tp(session) => Sender::L2tp(Headers::new(cx, session)),
+            Self::L2tp(session) => Sender::L2tp(l2tp::Headers::new(cx, session)),
+            Self::Pptp(call) => Sender::Pptp(pptp::Headers::new(cx, call)),
         })
     }
 
@@ -83,29 +86,35 @@ impl Carrier {
         frame: &mut Frame,
         pool: &mut Pool,
     ) -> Result<OuterPath, Exit> {
-        match self {
-            Self::Pppoe(out) => direct(frame, *out),
+        let (done, next_hop) = match self {
+            Self::Pppoe(out) => return direct(frame, *out),
             Self::L2tp(session) => {
-                let headers = Headers::new(cx, session);
-                headers.trace_ppp(frame, pool).map_err(Exit::Drop)?;
-                frame.egress = InterfaceId::NONE;
-                Ok(OuterPath {
-                    direct: headers.direct,
-                    copies: 1,
-                })
+                let headers = l2tp::Headers::new(cx, session);
+                (headers.trace_ppp(frame, pool), headers.direct)
             }
-        }
+            Self::Pptp(call) => {
+                let headers = pptp::Headers::new(cx, call);
+                (headers.trace(frame, pool), headers.direct)
+            }
+        };
+        done.map_err(Exit::Drop)?;
+        frame.egress = InterfaceId::NONE;
+        Ok(OuterPath {
+            direct: next_hop,
+            copies: 1,
+        })
     }
 
     /// Returns the PPP packet in a received frame; `None` where lengths contradict each other.
     pub(super) fn locate(&self, frame: &Frame) -> Option<SessionPacket> {
         match self {
             Self::Pppoe(_) => session_packet(frame, packet_at(frame.bytes())),
-            Self::L2tp(_) => super::l2tp::locate(frame).map(|(packet, _)| packet),
+            Self::L2tp(_) => l2tp::locate(frame).map(|(packet, _)| packet),
+            Self::Pptp(_) => pptp::locate(frame),
         }
     }
 
-    /// Admits a received frame. Returns its PPP packet.
+    /// Admits a received frame. Returns its PPP packet; `None` for a frame without one.
     ///
     /// # Errors
     /// The frame is malformed, repeated, from a foreign address, or not protected.
@@ -113,10 +122,19 @@ impl Carrier {
         &self,
         cx: &Context<'_>,
         frame: &Frame,
-    ) -> Result<SessionPacket, DropReason> {
+        outlet: &mut Outlet,
+    ) -> Result<Option<SessionPacket>, DropReason> {
         match self {
-            Self::Pppoe(_) => self.locate(frame).ok_or(DropReason::PppMalformed),
-            Self::L2tp(session) => session.admit(frame, session.may_pass(&cx.snapshot.ipsec)),
+            Self::Pppoe(_) => self.locate(frame).map(Some).ok_or(DropReason::PppMalformed),
+            Self::L2tp(session) => {
+                let is_protected = session.may_pass(&cx.snapshot.ipsec);
+                session.admit(frame, is_protected).map(Some)
+            }
+            Self::Pptp(call) => {
+                let admitted = call.admit(frame);
+                call.acknowledge(outlet);
+                admitted
+            }
         }
     }
 
@@ -125,7 +143,7 @@ impl Carrier {
     pub(super) fn counted(&self, received: u64, packet: &Frame) -> u64 {
         match self {
             Self::Pppoe(_) => received,
-            Self::L2tp(_) => packet.len() as u64,
+            Self::L2tp(_) | Self::Pptp(_) => packet.len() as u64,
         }
     }
 
@@ -136,7 +154,7 @@ impl Carrier {
                 let (on, at) = (cx.interfaces.carrier(id), packet_at(frame.bytes()));
                 walk::service_of_session_data(cx, on, frame.bytes(), at as u16)
             }
-            Self::L2tp(_) => walk::service_of_packet(cx, frame),
+            Self::L2tp(_) | Self::Pptp(_) => walk::service_of_packet(cx, frame),
         }
     }
 }
@@ -146,7 +164,9 @@ pub(super) enum Sender<'a> {
     /// To the interface below.
     Pppoe { under: InterfaceId, out: OutId },
     /// Behind the headers of L2TP.
-    L2tp(Headers<'a>),
+    L2tp(l2tp::Headers<'a>),
+    /// Behind the headers of PPTP.
+    Pptp(pptp::Headers<'a>),
 }
 
 impl Sender<'_> {
@@ -158,18 +178,24 @@ impl Sender<'_> {
         nexts: &mut Nexts,
         outlet: &mut Outlet,
     ) -> Next {
-        match self {
+        let id = outlet.memory.rules.random() as u16;
+        let (done, next_hop) = match self {
             Self::Pppoe { under, out } => {
                 frame.egress = *under;
-                Next::Out(*out)
+                return Next::Out(*out);
             }
             Self::L2tp(headers) => {
-                let id = outlet.memory.rules.random() as u16;
-                match headers.encapsulate_ppp(frame, id, &mut outlet.pool) {
-                    Ok(()) => nexts.by(cx, frame, headers.direct.as_ref(), outlet),
-                    Err(reason) => Next::Lost(reason),
-                }
+                let done = headers.encapsulate_ppp(frame, id, &mut outlet.pool);
+                (done, &headers.direct)
             }
+            Self::Pptp(headers) => {
+                let done = headers.encapsulate(frame, id, &mut outlet.pool);
+                (done, &headers.direct)
+            }
+        };
+        match done {
+            Ok(()) => nexts.by(cx, frame, next_hop.as_ref(), outlet),
+            Err(reason) => Next::Lost(reason),
         }
     }
 

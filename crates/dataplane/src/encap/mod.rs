@@ -20,6 +20,8 @@ mod next;
 mod null;
 mod outer;
 mod pass;
+pub mod plain;
+pub mod pptp;
 mod segment_size;
 mod session_data;
 mod source;
@@ -61,6 +63,8 @@ macro_rules! encapsulations {
             Mppe(crate::encap::mppe::Mppe),
             /// Packets of an L2TP session in datagrams.
             L2tp(crate::encap::l2tp::L2tp),
+            /// Packets of a PPTP call in GRE.
+            Plain(crate::encap::plain::Plain),
             /// Frames of a bridge in a PPP session.
             Bridged(crate::encap::bridged::Bridged),
             #[cfg(test)]

@@ -15,6 +15,9 @@ use crate::walk::{self, Context, Exit};
 
 pub(super) use crate::demux::pppoe::PROTOCOL;
 
+/// Address and control field of PPP (RFC 1662, 3.1).
+pub(super) const PPP_ADDRESS: [u8; 2] = [0xff, 0x03];
+
 /// The PPP packet in a frame of session data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SessionPacket {
@@ -44,6 +47,26 @@ pub(super) fn protocol_of(packet: &[u8]) -> Option<u16> {
         6 => Some(PPP_IPV6),
         _ => None,
     }
+}
+
+/// Returns the protocol of a PPP packet for the data plane, and the bytes in front of its information: address, control
+/// and protocol field, which may be compressed (RFC 1661, 6.5 and 6.6). Returns `None` for packets of control.
+#[inline(always)]
+pub(super) fn data_protocol(packet: &[u8]) -> Option<(u16, usize)> {
+    let address = if packet.starts_with(&PPP_ADDRESS) {
+        2
+    } else {
+        0
+    };
+    let (protocol, length) = match packet.get(address..)? {
+        [0, low, ..] => (u16::from(*low), address + 2),
+        [low, ..] if low & 1 == 1 => (u16::from(*low), address + 1),
+        _ => return None,
+    };
+    let is_data = pppoe::ethertype_of(protocol).is_some()
+        || matches!(protocol, ppp::ENCRYPTED | ppp::BRIDGED)
+        || protocol == ppp::MULTILINK && pppoe::is_fragment_of_data(packet.get(length..)?);
+    is_data.then_some((protocol, length))
 }
 
 /// Extends a frame at its front by `count` bytes.
@@ -97,7 +120,7 @@ impl CompletePacket {
 }
 
 /// Admits a received frame of a carrier. A multilink fragment is reassembled; `None` means that its packet is
-/// incomplete.
+/// incomplete, or that the frame has none.
 ///
 /// # Errors
 /// The frame, and why it is dropped.
@@ -108,8 +131,12 @@ pub(super) fn complete(
     framing: Option<&Multilink>,
     outlet: &mut Outlet,
 ) -> Result<Option<CompletePacket>, (Frame, DropReason)> {
-    let packet = match carrier.admit(cx, &frame) {
-        Ok(packet) => packet,
+    let packet = match carrier.admit(cx, &frame, outlet) {
+        Ok(Some(packet)) => packet,
+        Ok(None) => {
+            outlet.pool.free(frame);
+            return Ok(None);
+        }
         Err(reason) => return Err((frame, reason)),
     };
     if packet.protocol != ppp::MULTILINK {
@@ -120,7 +147,7 @@ pub(super) fn complete(
         }));
     }
     let Some(framing) = framing else {
-        return Err((frame, DropReason::PppoeProtocol));
+        return Err((frame, DropReason::PppProtocol));
     };
     let mut incomplete = core::mem::take(&mut outlet.incomplete);
     let joined = framing.reassemble(&frame, &packet, &mut incomplete, outlet);

@@ -91,4 +91,19 @@ pub(super) const CASES: &[Case] = &[
             "/interface/l2tp-server/server/set enabled=yes\n",
         ],
     ),
+    (
+        "pptp-server-blocked",
+        &[
+            WAN,
+            CLOSED,
+            "/interface/pptp-server/server/set enabled=yes\n",
+        ],
+        &[
+            WAN,
+            "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=1723\n",
+            "/ip/firewall/filter/add chain=input action=accept protocol=gre\n",
+            CLOSED,
+            "/interface/pptp-server/server/set enabled=yes\n",
+        ],
+    ),
 ];

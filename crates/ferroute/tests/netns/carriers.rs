@@ -18,6 +18,8 @@ pub(crate) struct Carrier {
     addresses: [&'static str; 2],
     /// MTU of a session in bytes.
     pub(crate) mtu: u16,
+    /// Matchers of the rules of `input` that a server behind a closed firewall needs.
+    pub(crate) accepts: &'static [&'static str],
 }
 
 pub(crate) const PPPOE: Carrier = Carrier {
@@ -26,17 +28,29 @@ pub(crate) const PPPOE: Carrier = Carrier {
     dial: "interface=ether2",
     addresses: ["", ""],
     mtu: 1492,
+    accepts: &[],
 };
 pub(crate) const L2TP: Carrier = Carrier {
     service: "l2tp",
     server: "/interface l2tp-server server set enabled=yes",
     dial: "connect-to=192.0.2.2",
-    addresses: [
-        "/ip address add address=192.0.2.1/24 interface=ether2\n",
-        "/ip address add address=192.0.2.2/24 interface=ether2\n",
-    ],
+    addresses: ROUTED,
     mtu: 1450,
+    accepts: &["protocol=udp dst-port=1701"],
 };
+pub(crate) const PPTP: Carrier = Carrier {
+    service: "pptp",
+    server: "/interface pptp-server server set enabled=yes",
+    dial: "connect-to=192.0.2.2",
+    addresses: ROUTED,
+    mtu: 1450,
+    accepts: &["protocol=tcp dst-port=1723", "protocol=gre"],
+};
+/// Addresses of the routers on the link, for carriers over IP.
+const ROUTED: [&str; 2] = [
+    "/ip address add address=192.0.2.1/24 interface=ether2\n",
+    "/ip address add address=192.0.2.2/24 interface=ether2\n",
+];
 
 impl Carrier {
     /// Returns the name of the client's interface.
@@ -67,25 +81,34 @@ impl Carrier {
         )
     }
 
-    /// Starts a server that routes to the host `two`.
-    pub(crate) fn serve(&self, lab: &Lab, more: &str) -> Router {
+    /// Returns the configuration of a server that routes to the host `two`.
+    pub(crate) fn routed_server_config(&self) -> String {
         let routed = "/ip address add address=10.2.0.1/24 interface=ether1\n\
             /ip pool add name=users ranges=10.64.0.2-10.64.0.99\n\
             /ppp profile set home local-address=10.64.0.1 remote-address=users dns-server=10.64.0.53\n";
-        let config = [&self.server_config(""), routed, more].concat();
+        [&self.server_config(""), routed].concat()
+    }
+
+    /// Starts a server that routes to the host `two`.
+    pub(crate) fn serve(&self, lab: &Lab, more: &str) -> Router {
+        let config = [&self.routed_server_config(), more].concat();
         start(lab, "right", &config, None)
     }
 
-    /// Starts a client behind which the network of the host `one` is masqueraded.
-    pub(crate) fn dial(&self, lab: &Lab, settings: &str) -> Router {
+    /// Returns the configuration of a client behind which the network of the host `one` is masqueraded.
+    pub(crate) fn routed_client_config(&self, settings: &str) -> String {
         let settings = format!("add-default-route=yes use-peer-dns=yes {settings}");
         let routed = format!(
             "/ip address add address=10.1.0.1/24 interface=ether1\n\
              /ip firewall nat add chain=srcnat action=masquerade out-interface={}\n",
             self.client()
         );
-        let config = [self.client_config(&settings), routed].concat();
-        start(lab, "left", &config, None)
+        [self.client_config(&settings), routed].concat()
+    }
+
+    /// Starts a client behind which the network of the host `one` is masqueraded.
+    pub(crate) fn dial(&self, lab: &Lab, settings: &str) -> Router {
+        start(lab, "left", &self.routed_client_config(settings), None)
     }
 
     /// Changes a setting of the server.

@@ -1,7 +1,7 @@
 //! PPP sessions that bridge (BCP): two routers join two Ethernet networks by a session, with full frames by multilink
 //! framing, with and without encryption.
 
-use crate::carriers::{Carrier, L2TP, PPPOE, encoding, no_drops, reaches};
+use crate::carriers::{Carrier, L2TP, PPPOE, PPTP, encoding, no_drops, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
 use crate::world::{Router, have, lab, shell, until};
@@ -73,4 +73,10 @@ fn a_session_is_a_port_of_the_bridges_at_both_ends() {
 fn a_session_of_l2tp_is_a_port_of_the_bridges_at_both_ends() {
     let test = "a_session_of_l2tp_is_a_port_of_the_bridges_at_both_ends";
     a_session_is_a_port(test, &L2TP);
+}
+
+#[test]
+fn a_session_of_pptp_is_a_port_of_the_bridges_at_both_ends() {
+    let test = "a_session_of_pptp_is_a_port_of_the_bridges_at_both_ends";
+    a_session_is_a_port(test, &PPTP);
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::carriers::{self, Carrier, L2TP, PPPOE, encoding, only, reaches};
+use crate::carriers::{self, Carrier, L2TP, PPPOE, PPTP, encoding, only, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::{CLIENT, SERVER, start};
 use crate::world::{Folder, Router, Server, have, lab, shell, until, works};
@@ -66,6 +66,12 @@ fn two_routers_encrypt_and_long_packets_pass_in_fragments() {
 fn two_routers_encrypt_over_l2tp_and_long_packets_pass_in_fragments() {
     let test = "two_routers_encrypt_over_l2tp_and_long_packets_pass_in_fragments";
     two_routers_encrypt(test, &L2TP);
+}
+
+#[test]
+fn two_routers_encrypt_over_pptp_and_long_packets_pass_in_fragments() {
+    let test = "two_routers_encrypt_over_pptp_and_long_packets_pass_in_fragments";
+    two_routers_encrypt(test, &PPTP);
 }
 
 #[test]

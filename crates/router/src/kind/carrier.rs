@@ -9,6 +9,7 @@ use crate::compile::LayoutEntry;
 pub(super) fn of(entry: &mut LayoutEntry) -> Carrier {
     match entry.tunnel.take() {
         Some(Encapsulation::L2tp(session)) => session.into(),
+        Some(Encapsulation::Plain(session)) => session.carrier,
         _ => entry.link.out.into(),
     }
 }

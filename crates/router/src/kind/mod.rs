@@ -24,6 +24,7 @@ mod null;
 mod point_to_point;
 mod port;
 pub(crate) mod pppoe;
+pub(crate) mod pptp;
 mod station;
 #[cfg(test)]
 mod tests;

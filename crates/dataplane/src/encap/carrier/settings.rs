@@ -1,6 +1,7 @@
 //! The carrier of a PPP session.
 
 use crate::encap::l2tp::L2tp;
+use crate::encap::pptp::Pptp;
 use crate::out::OutId;
 
 /// The carrier of a session.
@@ -10,6 +11,8 @@ pub enum Carrier {
     Pppoe(OutId),
     /// L2TP in UDP datagrams.
     L2tp(L2tp),
+    /// PPTP in GRE packets.
+    Pptp(Pptp),
 }
 
 impl From<OutId> for Carrier {
@@ -21,5 +24,11 @@ impl From<OutId> for Carrier {
 impl From<L2tp> for Carrier {
     fn from(session: L2tp) -> Self {
         Self::L2tp(session)
+    }
+}
+
+impl From<Pptp> for Carrier {
+    fn from(call: Pptp) -> Self {
+        Self::Pptp(call)
     }
 }

@@ -4,9 +4,9 @@ use frame::{Frame, Offload, Pool};
 use wire::checksum;
 
 use super::super::next::direct;
-use super::super::session_data::{PROTOCOL, add_front, protocol_of};
+use super::super::session_data::{PPP_ADDRESS, PROTOCOL, add_front, protocol_of};
 use super::super::{ETHERNET, mark_encapsulated};
-use super::message::{PPP_ADDRESS, SEQUENCE, UDP_BYTES, VERSION};
+use super::message::{SEQUENCE, UDP_BYTES, VERSION};
 use super::settings::{L2tp, Sequence};
 use crate::drop::DropReason;
 use crate::packet::protocol::UDP;

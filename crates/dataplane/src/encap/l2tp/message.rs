@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::settings::CallIds;
-use crate::demux::pppoe::{ethertype_of, is_fragment_of_data};
+use crate::encap::session_data::data_protocol;
 use crate::flow::upper4;
 
 /// Bytes of a UDP header.
@@ -15,8 +15,6 @@ pub(super) const SEQUENCE: u16 = 0x0800;
 const OFFSET: u16 = 0x0200;
 pub(super) const VERSION: u16 = 2;
 const VERSION_MASK: u16 = 0x000f;
-/// Address and control field of PPP (RFC 1662, 3.1).
-pub(super) const PPP_ADDRESS: [u8; 2] = [0xff, 0x03];
 
 /// A data message with a packet for the data plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,27 +61,8 @@ impl Data {
         if flags & OFFSET != 0 {
             at += 2 + usize::from(word(at)?);
         }
-        if message.get(at..)?.starts_with(&PPP_ADDRESS) {
-            at += PPP_ADDRESS.len();
-        }
-        let protocol = match message.get(at..)? {
-            [0, low, ..] => {
-                at += 2;
-                u16::from(*low)
-            }
-            // A compressed protocol field (RFC 1661, 6.5).
-            [low, ..] if low & 1 == 1 => {
-                at += 1;
-                u16::from(*low)
-            }
-            _ => return None,
-        };
-        let is_data = ethertype_of(protocol).is_some()
-            || matches!(protocol, ppp::ENCRYPTED | ppp::BRIDGED)
-            || protocol == ppp::MULTILINK && is_fragment_of_data(message.get(at..)?);
-        if !is_data {
-            return None;
-        }
+        let (protocol, length) = data_protocol(message.get(at..)?)?;
+        at += length;
         (at <= end && end <= message.len()).then_some(Self {
             ids,
             ns,

@@ -6,21 +6,13 @@ use std::sync::Arc;
 use menu::{Item, Store, Value};
 use ppp::{Keepalive, Methods, Role};
 
+use super::super::clients::{ClientSettings, Remote};
 use crate::feature::ppp::dial::{self, Dial};
 use crate::intent::Name;
 use crate::read;
 
 /// Menu of the secrets of tunnels.
 pub(super) const SECRETS: &str = "/ppp/l2tp-secret";
-
-/// The server of a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Remote {
-    /// `connect-to` is an address.
-    Address(IpAddr),
-    /// `connect-to` is a DNS name.
-    Name(Arc<str>),
-}
 
 /// Settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,15 +48,10 @@ impl Client {
         } else {
             None
         };
-        let remote = item.get("connect-to")?;
-        let remote = match remote.as_address() {
-            Some(address) => Remote::Address(address),
-            None => Remote::Name(remote.as_str()?.into()),
-        };
         let source = item.get("src-address").and_then(Value::as_address);
         Some(Self {
             dial: Arc::new(Dial::read(item)?),
-            remote,
+            remote: Remote::read(item)?,
             source: source.filter(|source| !source.is_unspecified()),
             has_random_port: item.is("random-source-port"),
             on_demand: item.is("dial-on-demand"),
@@ -89,6 +76,27 @@ impl Client {
             hdlc_options: true,
             ..ppp::Settings::pppoe(Role::Client)
         }
+    }
+}
+
+impl ClientSettings for Client {
+    const TOPICS: &'static str = "l2tp,ppp";
+    const NO_IPV6: &'static str = "L2TP over IPv6 is not implemented";
+
+    fn dial(&self) -> &Dial {
+        &self.dial
+    }
+
+    fn remote(&self) -> &Remote {
+        &self.remote
+    }
+
+    fn is_on_demand(&self) -> bool {
+        self.on_demand
+    }
+
+    fn missing(&self) -> Option<&'static str> {
+        self.missing
     }
 }
 
