@@ -152,7 +152,7 @@ fn begin(rig: &mut Rig, out: bool, number: u32) -> Result<(), Invalid> {
     rig.interfaces().set_class(id, class_of(EGRESS), 0);
     let mppe = Mppe {
         id,
-        out: OutId::port(port),
+        carrier: OutId::port(port).into(),
         mtu: LINK_MTU,
         framing: None,
         ciphers: Ciphers::new(&encryption()),

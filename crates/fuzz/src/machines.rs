@@ -10,6 +10,7 @@ mod l2tp;
 mod ntp;
 mod ppp;
 mod pppoe;
+mod pptp;
 mod snmp;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
@@ -31,10 +32,11 @@ pub use dns::dns;
 pub use l2tp::l2tp;
 pub use ntp::ntp;
 pub use pppoe::pppoe;
+pub use pptp::pptp;
 pub use snmp::snmp;
 
 /// Fuzz targets with their names, which are the names of their corpora.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
@@ -47,6 +49,7 @@ pub const TARGETS: [(&str, Target); 16] = [
     ("machine-ntp", ntp),
     ("machine-ppp", ppp),
     ("machine-pppoe", pppoe),
+    ("machine-pptp", pptp),
     ("machine-ra", ra),
     ("machine-snmp", snmp),
     ("machine-snooping", snooping),

@@ -58,6 +58,10 @@ drops! {
     PppUnexpected = "ppp-unexpected",
     /// A multilink fragment was lost, or the packet exceeds the MRRU (RFC 1990, 4 and 5).
     PppFragment = "ppp-fragment",
+    /// The caller had too many logins refused in this minute: its new PPP link is closed.
+    PppGuesses = "ppp-refused-logins",
+    /// The PPP session takes no packets of this protocol.
+    PppProtocol = "ppp-protocol",
     /// A data packet of a PPP session arrived before the session had an interface. The sender may repeat it.
     PppEarly = "ppp-early",
     /// An MPPE packet is truncated, compressed or not encrypted (RFC 3078, 3).
@@ -406,6 +410,22 @@ drops! {
     L2tpUnprotected = "l2tp-unprotected",
     /// The L2TP server has its maximum number of sessions or tunnels.
     L2tpFull = "l2tp-limit",
+    /// A PPTP message or GRE packet is truncated, or its fields contradict each other (RFC 2637, 2 and 4).
+    PptpMalformed = "pptp-malformed",
+    /// The type of a PPTP message is unknown (RFC 2637, 2).
+    PptpUnknown = "pptp-unknown-message",
+    /// No PPTP call has the number of the message or packet.
+    PptpCall = "pptp-unknown-call",
+    /// The PPTP call belongs to another address.
+    PptpPeer = "pptp-wrong-address",
+    /// A PPTP packet was received before, or comes more than 31 packets late (RFC 2637, 4.3).
+    PptpSequence = "pptp-sequence",
+    /// The state of the PPTP connection admits no such message (RFC 2637, 3).
+    PptpState = "pptp-state",
+    /// A PPTP client called, and the PPTP server is not enabled.
+    PptpDisabled = "pptp-server-disabled",
+    /// The PPTP server has its maximum number of connections without a call, or the connection has a call.
+    PptpFull = "pptp-limit",
     /// A datagram to a VXLAN port has a network identifier that no interface has there (RFC 7348, 4).
     VxlanUnknown = "vxlan-unknown-network",
     /// No remote VXLAN endpoint is known: neither for the frame's destination nor for flooding.

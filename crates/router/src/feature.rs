@@ -49,6 +49,7 @@ pub(crate) mod scripting;
 pub(crate) mod services;
 pub(crate) mod snmp;
 pub(crate) mod ssh;
+pub(crate) mod stream;
 pub(crate) mod switch;
 pub(crate) mod tunnels;
 pub(crate) mod vrrp;
@@ -75,6 +76,7 @@ use service::radius::{ErrorCause, SessionRequest};
 use wire::Mac;
 
 use self::hear::{Datagram, Echo, Outgoing, ReceiveOutcome, ReceivedPacket};
+use self::stream::{StreamEvent, StreamRequest};
 use crate::drive::asking::Asking;
 use crate::intent::{Interface, ItemId, ItemState, Items, Name};
 use crate::learned::{Learned, Servers};
@@ -179,6 +181,9 @@ pub(crate) trait Feature: core::fmt::Debug {
 
     /// Handles the resolved addresses of a name that the feature requested (`Effect::Resolve`).
     fn resolved(&mut self, _: &str, _: &[IpAddr], _: Instant, _: &mut Effects) {}
+
+    /// Handles an event of a TCP connection that the feature requested.
+    fn stream(&mut self, _: &StreamEvent, _: Instant, _: &mut Effects) {}
 }
 
 /// State of control that features may read.
@@ -262,6 +267,8 @@ pub enum Effect {
     Datagram(Box<Datagram>),
     /// Sends an echo request.
     Echo(Box<Echo>),
+    /// Requests something of TCP connections.
+    Stream(StreamRequest),
     /// Starts or stops the resolution of a name. Requests of one name are counted.
     Resolve {
         /// The name.

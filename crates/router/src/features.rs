@@ -48,6 +48,7 @@ use crate::feature::schedule::Schedule;
 use crate::feature::services::Services;
 use crate::feature::snmp::Snmp;
 use crate::feature::ssh::Ssh;
+use crate::feature::stream::StreamEvent;
 use crate::feature::switch::Switches;
 use crate::feature::tunnels::Tunnels;
 use crate::feature::vrrp::VirtualRouters;
@@ -407,6 +408,13 @@ impl Features {
     /// Passes a record from before a restart to its feature; returns false if no feature takes it.
     pub(crate) fn recall(&mut self, record: &Recalled<'_>, now: Instant) -> bool {
         self.list_mut().any(|feature| feature.recall(record, now))
+    }
+
+    /// Passes an event of a TCP connection to all features.
+    pub(crate) fn stream(&mut self, event: &StreamEvent, now: Instant, out: &mut Effects) {
+        for feature in self.list_mut() {
+            feature.stream(event, now, out);
+        }
     }
 
     /// Tells all features the resolved addresses of a name.

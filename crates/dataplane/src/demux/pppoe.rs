@@ -18,7 +18,7 @@ const ETHERNET: usize = 14;
 /// Bytes of the header with the PPP protocol.
 pub(crate) const HEADER: usize = 8;
 /// Bytes of the PPP protocol.
-const PROTOCOL: usize = 2;
+pub(crate) const PROTOCOL: usize = 2;
 /// Version 1, type 1, code 0: session data.
 const DATA: u16 = 0x1100;
 /// Bytes of flags and sequence number of a multilink fragment, and the flags of a whole packet (RFC 1990, 3).
@@ -163,31 +163,16 @@ pub(crate) fn ethertype_of_packet(bytes: &[u8], l3: usize) -> Option<u16> {
     is_session.then(|| Header::new(*header).ethertype())?
 }
 
-/// Returns true if session data, from its PPPoE header on, is a multilink fragment for the data plane: a part of a
-/// packet, or a whole IP packet. Control packets arrive whole, and control receives them.
-pub(crate) fn is_fragment_of_data(behind: &[u8]) -> bool {
-    let Some((header, rest)) = behind.split_first_chunk() else {
-        return false;
-    };
+/// Returns true if a multilink fragment, from its flags on, is for the data plane: a part of a packet, or a whole data
+/// packet. Control packets arrive whole, and control receives them.
+pub(crate) fn is_fragment_of_data(rest: &[u8]) -> bool {
     // Linux compresses the protocol field within fragments, as RFC 1990, 2, permits without negotiation.
     let carried = ppp::split(rest.get(SEQUENCE..).unwrap_or_default());
     let protocol = carried.map_or(0, |(protocol, _)| protocol);
     let is_whole = rest.first().is_some_and(|flags| flags & WHOLE == WHOLE);
-    Header::new(*header).protocol == ppp::MULTILINK
-        && (!is_whole
-            || ethertype_of(protocol).is_some()
-            || matches!(protocol, ppp::ENCRYPTED | ppp::BRIDGED))
-}
-
-/// Returns true if session data, from its PPPoE header on, is encrypted.
-pub(crate) fn is_encrypted(behind: &[u8]) -> bool {
-    protocol_of(behind) == Some(ppp::ENCRYPTED)
-}
-
-/// Returns the PPP protocol of session data, from its PPPoE header on.
-pub(crate) fn protocol_of(behind: &[u8]) -> Option<u16> {
-    let header = behind.first_chunk().copied().map(Header::new);
-    header.map(|header| header.protocol)
+    !is_whole
+        || ethertype_of(protocol).is_some()
+        || matches!(protocol, ppp::ENCRYPTED | ppp::BRIDGED)
 }
 
 /// Writes the length of the IP packet of a frame into the header of the PPPoE session in front of it.

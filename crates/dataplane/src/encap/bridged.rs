@@ -1,22 +1,20 @@
-//! PPPoE sessions that carry the frames of a bridge (BCP, RFC 3518), with or without MPPE and multilink framing.
+//! PPP sessions that carry the frames of a bridge (BCP, RFC 3518), with or without MPPE and multilink framing.
 //!
 //! ```text
-//! Ethernet | PPPoE | 0031 | flags (8), MAC type (8) | Ethernet frame
+//! headers of the carrier | 0031 | flags (8), MAC type (8) | Ethernet frame
 //! ```
 //! With MPPE the packet is encrypted from its protocol field on. A frame that exceeds the link travels in fragments.
 
 mod settings;
 
-use frame::{Frame, InterfaceId, Offload, Pool};
+use frame::{Frame, Offload, Pool};
 use ppp::{BRIDGED, BRIDGED_FRONT, BridgedFrame};
 
 pub use self::settings::Bridged;
 
-use super::multilink::{below, direct};
-use super::session_data::{CompletePacket, add_front, complete, receive_all};
+use super::session_data::{CompletePacket, PROTOCOL, add_front, complete, receive_all};
 use super::{Arrival, Batch, DEPTH, ETHERNET, Encap, Next, OuterPath, mark_decapsulated, put};
 use crate::agenda::Item;
-use crate::bridge::packet_at;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::encap::mppe::Mppe;
@@ -38,7 +36,7 @@ impl Bridged {
         is_ordered.then(|| outlet.home_of(self.id)).flatten()
     }
 
-    /// Puts the headers in front of a frame. The packet begins behind the protocol field then.
+    /// Puts the headers in front of a frame, which is in PPP form then.
     ///
     /// # Errors
     /// The other end does not take the frame, or it has passed too many tunnels.
@@ -60,23 +58,13 @@ impl Bridged {
         frame.depth += 1;
         let (outer, flags) = frame.bytes_mut()[..front].split_at_mut(header);
         outer.copy_from_slice(&self.header);
-        outer[header - 4..header - 2].copy_from_slice(&carried.to_be_bytes());
+        let before = outer[..header - PROTOCOL].last_chunk_mut();
+        if let Some(length) = before {
+            *length = carried.to_be_bytes();
+        }
         flags.copy_from_slice(&BRIDGED_FRONT);
         frame.l3 = header as u16;
         Ok(())
-    }
-
-    /// Returns where an enclosed frame goes: whole or in fragments to the interface below.
-    fn next(&self, frame: &mut Frame, under: InterfaceId) -> Next {
-        let longest = usize::from(frame.l3) + usize::from(self.mtu);
-        if frame.len() <= longest {
-            frame.egress = under;
-            return Next::Out(self.out);
-        }
-        match self.framing {
-            Some(_) => Next::Fragments,
-            None => Next::Lost(DropReason::TooBig),
-        }
     }
 
     /// Cuts a received frame down to the bridged frame. Returns `None` for a fragment of an incomplete packet.
@@ -89,8 +77,8 @@ impl Bridged {
         frame: Frame,
         outlet: &mut Outlet,
     ) -> Result<Option<Frame>, (Frame, DropReason)> {
-        let at = packet_at(frame.bytes());
-        let Some(mut whole) = complete(frame, at, self.framing.as_ref(), outlet)? else {
+        let Some(mut whole) = complete(cx, frame, &self.carrier, self.framing.as_ref(), outlet)?
+        else {
             return Ok(None);
         };
         if let Err(reason) = extract(self.encryption.as_ref(), &mut whole) {
@@ -113,7 +101,7 @@ fn extract(encryption: Option<&Mppe>, whole: &mut CompletePacket) -> Result<(), 
         None => &whole.packet,
     };
     if packet.protocol != BRIDGED {
-        return Err(DropReason::PppoeProtocol);
+        return Err(DropReason::PppProtocol);
     }
     if whole.frame.depth >= DEPTH {
         return Err(DropReason::TunnelDepth);
@@ -133,7 +121,7 @@ fn extract(encryption: Option<&Mppe>, whole: &mut CompletePacket) -> Result<(), 
 
 impl Encap for Bridged {
     fn ends(&self) -> [Option<Ends>; 2] {
-        [None, None]
+        self.carrier.ends()
     }
 
     fn encapsulate(
@@ -146,20 +134,24 @@ impl Encap for Bridged {
         if let Some(home) = self.home(outlet) {
             return batch.nexts.fill(Next::HandOver(home));
         }
-        let under = below(cx, self.id);
+        let sender = match self.carrier.sender(cx, self.id) {
+            Ok(sender) => sender,
+            Err(reason) => return batch.nexts.fill(Next::Lost(reason)),
+        };
+        let has_framing = self.framing.is_some();
         for (at, frame) in frames.iter_mut().enumerate() {
-            let next = match frame.offload.is_finished() {
-                true => match self.enclose(frame, &mut outlet.pool) {
-                    Ok(()) => match &self.encryption {
-                        None => self.next(frame, under),
-                        Some(encryption) => match encryption.encrypt_one(frame, outlet) {
-                            Ok(()) => self.next(frame, under),
-                            Err(reason) => Next::Lost(reason),
-                        },
-                    },
+            let next = if frame.offload.is_finished() {
+                let enclosed = self.enclose(frame, &mut outlet.pool);
+                let ready = enclosed.and_then(|()| match &self.encryption {
+                    None => Ok(()),
+                    Some(encryption) => encryption.encrypt_one(frame, outlet),
+                });
+                match ready {
+                    Ok(()) => sender.send_within(cx, frame, self.mtu, has_framing, batch, outlet),
                     Err(reason) => Next::Lost(reason),
-                },
-                false => Next::of_unfinished(self.id, frame),
+                }
+            } else {
+                Next::of_unfinished(self.id, frame)
             };
             batch.nexts.set(at, next);
         }
@@ -167,12 +159,12 @@ impl Encap for Bridged {
 
     fn encapsulate_unencrypted(
         &self,
-        _: &Context<'_>,
+        cx: &Context<'_>,
         frame: &mut Frame,
         pool: &mut Pool,
     ) -> Result<OuterPath, Exit> {
         self.enclose(frame, pool).map_err(Exit::Drop)?;
-        direct(frame, self.out)
+        self.carrier.trace(cx, frame, pool)
     }
 
     fn send_long(&self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {

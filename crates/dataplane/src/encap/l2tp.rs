@@ -16,27 +16,30 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use frame::{Frame, InterfaceId, Pool, Segmentation};
 
-use self::headers::Headers;
+pub(super) use self::headers::Headers;
 use self::message::{Data, UDP_BYTES, message};
 pub use self::settings::{CallIds, L2tp, Received, Sequence, is_protected};
 use super::next::direct;
 use super::outer::total;
+use super::session_data::{SessionPacket, leave_to_service};
 use super::{
     Arrival, Batch, DEPTH, Encap, Form, Next, OuterPath, divide, mark_decapsulated, put, settle,
 };
 use crate::agenda::Item;
 use crate::counters::Traffic;
+use crate::demux::pppoe::ethertype_of;
 use crate::drop::DropReason;
 use crate::flow::upper4;
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
 use crate::packet::protocol::UDP;
+use crate::table::Adjacency;
 use crate::tap::{self, Direction};
-use crate::walk::{Context, Exit};
+use crate::walk::{Context, Exit, service_of_packet};
 
 impl Encap for L2tp {
     fn ends(&self) -> [Option<Ends>; 2] {
-        [Some(key(self.local.into(), self.local_ids)), None]
+        [Some(self.key()), None]
     }
 
     fn encapsulate(
@@ -75,8 +78,7 @@ impl Encap for L2tp {
         frame: &mut Frame,
         _: &mut Pool,
     ) -> Result<OuterPath, Exit> {
-        let direct = direct(cx, IpAddr::V4(*self.remote.ip())).filter(|_| self.fast);
-        let headers = Headers::new(self, direct);
+        let headers = Headers::new(self, self.direct(cx));
         headers.trace(frame).map_err(Exit::Drop)?;
         frame.egress = InterfaceId::NONE;
         Ok(OuterPath {
@@ -85,7 +87,7 @@ impl Encap for L2tp {
         })
     }
 
-    /// Only whole IP packets of a session are of a tunnel. Control receives all else.
+    /// Only data packets of a session are of a tunnel. Control receives all else.
     #[inline(always)]
     fn classify(cx: &Context<'_>, packet: &[u8]) -> Option<Arrival> {
         let header = packet.first_chunk::<20>()?;
@@ -147,6 +149,83 @@ impl Encap for L2tp {
     }
 }
 
+impl L2tp {
+    /// Returns the key of the packets of the session.
+    pub(super) fn key(&self) -> Ends {
+        key(self.local.into(), self.local_ids)
+    }
+
+    /// Returns the next hop of outer packets that take the fast path.
+    pub(super) fn direct(&self, cx: &Context<'_>) -> Option<Adjacency> {
+        direct(cx, IpAddr::V4(*self.remote.ip())).filter(|_| self.fast)
+    }
+
+    /// Admits a received datagram of the session. Returns its PPP packet.
+    ///
+    /// # Errors
+    /// The datagram is not protected as the session needs it, came from another address or through another association,
+    /// repeats an earlier one, or holds no whole packet.
+    #[inline(always)]
+    pub(super) fn admit(
+        &self,
+        frame: &Frame,
+        is_protected: bool,
+    ) -> Result<SessionPacket, DropReason> {
+        if frame.depth >= DEPTH {
+            return Err(DropReason::TunnelDepth);
+        }
+        if !is_protected {
+            return Err(DropReason::L2tpUnprotected);
+        }
+        let source = frame.bytes().get(usize::from(frame.l3) + 12..);
+        let source = source.and_then(<[u8]>::first_chunk);
+        if source != Some(&self.remote.ip().octets()) {
+            return Err(DropReason::L2tpPeer);
+        }
+        let located = locate(frame).ok_or(DropReason::L2tpMalformed)?;
+        // The source port names the association.
+        if self.protected && located.source_port != self.remote.port() {
+            return Err(DropReason::L2tpAssociation);
+        }
+        if let Some(ns) = located.ns
+            && !self.received.admits(ns)
+        {
+            return Err(DropReason::L2tpSequence);
+        }
+        Ok(located.packet)
+    }
+}
+
+/// The PPP packet of a received datagram.
+pub(super) struct Located {
+    pub(super) packet: SessionPacket,
+    /// UDP port of the sender.
+    source_port: u16,
+    /// Sequence number.
+    ns: Option<u16>,
+}
+
+/// Returns the PPP packet in a received datagram; `None` where lengths contradict each other.
+#[inline(always)]
+pub(super) fn locate(frame: &Frame) -> Option<Located> {
+    let l3 = usize::from(frame.l3);
+    let packet = frame.bytes().get(l3..)?;
+    let message = message(packet)?;
+    let data = Data::parse(packet.get(message.clone())?)?;
+    let port = packet.get(message.start.checked_sub(UDP_BYTES)?..)?;
+    let start = l3 + message.start;
+    let packet = SessionPacket {
+        protocol: data.protocol,
+        start: start + data.at,
+        end: start + data.end,
+    };
+    Some(Located {
+        packet,
+        source_port: u16::from_be_bytes(*port.first_chunk()?),
+        ns: data.ns,
+    })
+}
+
 /// Returns the key of packets to an end of a session.
 #[inline(always)]
 fn key(local: SocketAddr, ids: CallIds) -> Ends {
@@ -181,60 +260,32 @@ impl Decapsulation<'_> {
                 tap::show(self.cx, id, Direction::Received, &frame, 0, outlet);
                 put(&mut self.batch, Item::Arrived(id), frame, outlet);
             }
+            Err(DropReason::PppProtocol) => {
+                let exit = service_of_packet(self.cx, &frame);
+                leave_to_service(exit, frame, DropReason::PppProtocol, outlet);
+            }
             Err(reason) => outlet.discard(frame, reason),
         }
-    }
-
-    /// Returns true if a datagram came through the association of the tunnel: the source port names it. The message
-    /// begins at `message` in the packet.
-    #[inline(always)]
-    fn is_of_association(&self, packet: &[u8], message: usize) -> bool {
-        let port = self.tunnel.remote.port().to_be_bytes();
-        let header = packet.get(message - UDP_BYTES..);
-        header.is_some_and(|header| header.starts_with(&port))
     }
 
     /// Cuts a datagram down to its packet, behind an Ethernet header to the interface.
     ///
     /// # Errors
-    /// The datagram came from another address or through another association, repeats an earlier one, or holds no whole
-    /// packet.
+    /// Errors of [`L2tp::admit`]; the packet belongs to control.
     #[inline(always)]
     fn extract(&self, frame: &mut Frame) -> Result<(), DropReason> {
         let malformed = DropReason::L2tpMalformed;
-        if frame.depth >= DEPTH {
-            return Err(DropReason::TunnelDepth);
-        }
-        if !self.may_pass {
-            return Err(DropReason::L2tpUnprotected);
-        }
         if !self.interface.running {
             return Err(DropReason::InterfaceDown);
         }
-        let l3 = usize::from(frame.l3);
-        let packet = frame.bytes().get(l3..).ok_or(malformed)?;
-        let source = packet.get(12..16).ok_or(malformed)?;
-        if source != self.tunnel.remote.ip().octets() {
-            return Err(DropReason::L2tpPeer);
-        }
-        let message = message(packet).ok_or(malformed)?;
-        if self.tunnel.protected && !self.is_of_association(packet, message.start) {
-            return Err(DropReason::L2tpAssociation);
-        }
-        let data = packet.get(message.clone()).and_then(Data::parse);
-        let data = data.ok_or(malformed)?;
-        if let Some(ns) = data.ns
-            && !self.tunnel.received.admits(ns)
-        {
-            return Err(DropReason::L2tpSequence);
-        }
-        let start = message.start + data.at;
-        let inner = packet.get(start..message.start + data.end);
+        let data = self.tunnel.admit(frame, self.may_pass)?;
+        let ethertype = ethertype_of(data.protocol).ok_or(DropReason::PppProtocol)?;
+        let inner = frame.bytes().get(data.start..data.end);
         let total = total(inner.ok_or(malformed)?).ok_or(malformed)?;
-        if !frame.set_len(l3 + start + total) {
+        if !frame.set_len(data.start + total) {
             return Err(malformed);
         }
-        settle(frame, l3 + start, data.ethertype.to_be_bytes()).ok_or(malformed)?;
+        settle(frame, data.start, ethertype.to_be_bytes()).ok_or(malformed)?;
         if let Some(link) = frame.bytes_mut().first_chunk_mut::<12>() {
             link[..6].copy_from_slice(&self.interface.mac.0);
             link[6..].fill(0);

@@ -10,6 +10,7 @@
 
 pub mod between;
 pub mod bridged;
+pub mod carrier;
 pub(crate) mod incomplete;
 pub mod l2tp;
 pub mod l2tp_ether;
@@ -20,6 +21,8 @@ mod next;
 mod null;
 mod outer;
 mod pass;
+pub mod plain;
+pub mod pptp;
 mod segment_size;
 mod session_data;
 mod source;
@@ -55,15 +58,17 @@ macro_rules! encapsulations {
             Wireguard(crate::encap::wireguard::Wireguard),
             /// Frames in UDP datagrams; the learned host selects the peer.
             Vxlan(crate::encap::vxlan::Vxlan),
-            /// Packets of a PPPoE session; long ones in fragments.
+            /// Packets of a PPP session; long ones in fragments.
             Multilink(crate::encap::multilink::Multilink),
-            /// Encrypted packets of a PPPoE session.
+            /// Encrypted packets of a PPP session.
             Mppe(crate::encap::mppe::Mppe),
             /// Packets of an L2TP session in datagrams.
             L2tp(crate::encap::l2tp::L2tp),
             /// Frames in packets of an L2TPv3 session.
             L2tpEther(crate::encap::l2tp_ether::L2tpEther),
-            /// Frames of a bridge in a PPPoE session.
+            /// Packets of a PPTP call in GRE.
+            Plain(crate::encap::plain::Plain),
+            /// Frames of a bridge in a PPP session.
             Bridged(crate::encap::bridged::Bridged),
             #[cfg(test)]
             /// IPv4 packets behind a bare IPv4 header, for tests.

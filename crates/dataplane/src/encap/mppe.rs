@@ -1,7 +1,7 @@
-//! PPPoE sessions encrypted by MPPE (RFC 3078), with or without multilink framing below.
+//! PPP sessions encrypted by MPPE (RFC 3078), with or without multilink framing below.
 //!
 //! ```text
-//! Ethernet | PPPoE | 00fd | flags, count (16) | RC4 { protocol (16) | packet }
+//! headers of the carrier | 00fd | flags, count (16) | RC4 { protocol (16) | packet }
 //! ```
 //! All packets of a direction depend on earlier ones, so that one worker encrypts and decrypts all packets of a
 //! session; other workers hand their frames over. A packet in clear text does not enter an encrypted session. After a
@@ -9,26 +9,23 @@
 
 mod settings;
 
-use frame::{Frame, InterfaceId, Offload, Pool};
+use frame::{Frame, Offload, Pool};
 use ppp::{ENCRYPTED, Encryptor, MPPE_HEADER, MppeFault};
 
 pub use self::settings::{Ciphers, Mppe};
 
-use super::multilink::{below, direct};
-use super::session_data::{SessionPacket, add_front, complete, receive_all};
-use super::{Arrival, Batch, Encap, Next, OuterPath, mark_decapsulated, put, settle};
+use super::session_data::{
+    CompletePacket, PROTOCOL, SessionPacket, add_front, complete, cut, receive_all,
+};
+use super::{Arrival, Batch, Encap, Next, OuterPath, mark_decapsulated, put};
 use crate::agenda::Item;
-use crate::bridge::packet_at;
 use crate::counters::Traffic;
-use crate::demux::pppoe;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
-use crate::walk::{self, Context, Exit};
+use crate::walk::{Context, Exit};
 
-/// Bytes of the PPP protocol in front of a packet.
-const PROTOCOL: usize = 2;
 /// Bytes that the encryption adds to a packet.
 const ADDED: usize = PROTOCOL + MPPE_HEADER;
 
@@ -38,21 +35,17 @@ impl Mppe {
         outlet.home_of(self.id)
     }
 
-    /// Encrypts a frame of session data in place. The packet of the frame begins behind the outer protocol field then.
+    /// Encrypts a frame in PPP form in place. The packet of the frame begins behind the outer protocol field then.
     ///
     /// # Errors
-    /// The frame has no session header, or there is no room for four more bytes.
+    /// There is no room for four more bytes.
     pub(super) fn encrypt(
         cipher: &mut Encryptor,
         frame: &mut Frame,
         pool: &mut Pool,
     ) -> Result<(), DropReason> {
-        let l3 = usize::from(frame.l3);
-        if !pppoe::is_behind(frame.bytes(), l3) {
-            return Err(DropReason::PppoeMalformed);
-        }
+        let front = usize::from(frame.l3).saturating_sub(PROTOCOL);
         add_front(frame, ADDED, pool)?;
-        let front = l3 - PROTOCOL;
         let bytes = frame.bytes_mut();
         bytes.copy_within(ADDED..ADDED + front, 0);
         let (link, rest) = bytes.split_at_mut(front);
@@ -68,7 +61,7 @@ impl Mppe {
         Ok(())
     }
 
-    /// Encrypts a frame of session data in place.
+    /// Encrypts a frame in PPP form in place.
     ///
     /// # Errors
     /// The frame cannot be encrypted, or another worker uses the cipher.
@@ -82,19 +75,6 @@ impl Mppe {
         encrypted.unwrap_or(Err(DropReason::MppeBusy))
     }
 
-    /// Returns where an encrypted frame goes: whole or in fragments to the interface below.
-    fn next(&self, frame: &mut Frame, under: InterfaceId) -> Next {
-        let longest = usize::from(frame.l3) + usize::from(self.mtu);
-        if frame.len() <= longest {
-            frame.egress = under;
-            return Next::Out(self.out);
-        }
-        match self.framing {
-            Some(_) => Next::Fragments,
-            None => Next::Lost(DropReason::TooBig),
-        }
-    }
-
     /// Decrypts a received frame, which ends behind its packet and begins with an Ethernet header then. Returns `None`
     /// for a fragment of an incomplete packet.
     ///
@@ -104,13 +84,17 @@ impl Mppe {
         &self,
         cx: &Context<'_>,
         frame: Frame,
+        interface: &Interface,
         outlet: &mut Outlet,
     ) -> Result<Option<Frame>, (Frame, DropReason)> {
-        let at = packet_at(frame.bytes());
-        let Some(mut whole) = complete(frame, at, self.framing.as_ref(), outlet)? else {
+        let Some(mut whole) = complete(cx, frame, &self.carrier, self.framing.as_ref(), outlet)?
+        else {
             return Ok(None);
         };
-        if let Err(reason) = self.open(&mut whole.frame, &whole.packet) {
+        let CompletePacket { frame, packet, .. } = &mut whole;
+        let inner = self.decrypt(frame, packet);
+        let opened = inner.and_then(|inner| cut(frame, &inner, &self.carrier, interface));
+        if let Err(reason) = opened {
             return Err((whole.into_received(outlet), reason));
         }
         let mut frame = whole.into_frame(outlet);
@@ -119,15 +103,6 @@ impl Mppe {
             tap::show(cx, self.id, Direction::Received, &frame, 0, outlet);
         }
         Ok(Some(frame))
-    }
-
-    /// Decrypts the packet in a frame, and cuts the frame down to it, behind an Ethernet header.
-    fn open(&self, frame: &mut Frame, packet: &SessionPacket) -> Result<(), DropReason> {
-        let inner = self.decrypt(frame, packet)?;
-        let kind = pppoe::ethertype_of(inner.protocol).ok_or(DropReason::PppoeProtocol)?;
-        let cut = frame.set_len(inner.end);
-        let cut = cut.then(|| settle(frame, inner.start, kind.to_be_bytes()));
-        cut.flatten().ok_or(DropReason::MppeMalformed)
     }
 
     /// Decrypts a packet in a frame, in place. Returns the inner packet.
@@ -161,14 +136,13 @@ impl Mppe {
     /// it the frame is dropped.
     pub(super) fn request_reset(&self, cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
         outlet.counters.dropped(DropReason::MppeLost);
-        let at = packet_at(frame.bytes());
-        let protocol = frame.bytes_mut().get_mut(at + pppoe::HEADER - PROTOCOL..);
-        if let Some(protocol) = protocol.and_then(<[u8]>::first_chunk_mut) {
-            // A fragment stands for its packet.
-            *protocol = ENCRYPTED.to_be_bytes();
+        if let Some(packet) = self.carrier.locate(&frame)
+            && let Some(protocol) = frame.bytes_mut().get_mut(packet.start - 1)
+        {
+            // A fragment stands for its packet. Both protocols begin with a byte of zero, which may be left out.
+            *protocol = ENCRYPTED as u8;
         }
-        let on = cx.interfaces.carrier(self.id);
-        match walk::service_of_session_data(cx, on, frame.bytes(), at as u16) {
+        match self.carrier.service(cx, self.id, &frame) {
             Exit::Punt(why) => outlet.punt(frame, why),
             _ => outlet.pool.free(frame),
         }
@@ -189,7 +163,7 @@ const fn drop_reason(fault: MppeFault) -> DropReason {
 
 impl Encap for Mppe {
     fn ends(&self) -> [Option<Ends>; 2] {
-        [None, None]
+        self.carrier.ends()
     }
 
     fn encapsulate(
@@ -202,14 +176,21 @@ impl Encap for Mppe {
         if let Some(home) = self.home(outlet) {
             return batch.nexts.fill(Next::HandOver(home));
         }
-        let under = below(cx, self.id);
+        let sender = match self.carrier.sender(cx, self.id) {
+            Ok(sender) => sender,
+            Err(reason) => return batch.nexts.fill(Next::Lost(reason)),
+        };
+        let has_framing = self.framing.is_some();
         let encrypted = self.ciphers.transmit(|cipher| {
             for (at, frame) in frames.iter_mut().enumerate() {
                 let next = if !frame.offload.is_finished() {
                     Next::of_unfinished(self.id, frame)
                 } else {
-                    match Self::encrypt(cipher, frame, &mut outlet.pool) {
-                        Ok(()) => self.next(frame, under),
+                    let formed = self.carrier.form(frame, &mut outlet.pool);
+                    match formed.and_then(|()| Self::encrypt(cipher, frame, &mut outlet.pool)) {
+                        Ok(()) => {
+                            sender.send_within(cx, frame, self.mtu, has_framing, batch, outlet)
+                        }
                         Err(reason) => Next::Lost(reason),
                     }
                 };
@@ -223,11 +204,12 @@ impl Encap for Mppe {
 
     fn encapsulate_unencrypted(
         &self,
-        _: &Context<'_>,
+        cx: &Context<'_>,
         frame: &mut Frame,
-        _: &mut Pool,
+        pool: &mut Pool,
     ) -> Result<OuterPath, Exit> {
-        direct(frame, self.out)
+        self.carrier.form(frame, pool).map_err(Exit::Drop)?;
+        self.carrier.trace(cx, frame, pool)
     }
 
     fn send_long(&self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
@@ -260,8 +242,9 @@ impl Encap for Mppe {
             home,
             frames,
             outlet,
-            |frame, bytes, outlet| match self.receive(cx, frame, outlet) {
+            |frame, bytes, outlet| match self.receive(cx, frame, interface, outlet) {
                 Ok(Some(packet)) => {
+                    let bytes = self.carrier.counted(bytes, &packet);
                     outlet.counters.interface(self.id).rx.add(1, bytes);
                     put(&mut None, Item::Arrived(self.id), packet, outlet);
                 }

@@ -1,4 +1,4 @@
-//! PPPoE sessions with multilink framing on their one link (RFC 1990): packets that exceed the link's MTU travel in
+//! PPP sessions with multilink framing on their one link (RFC 1990): packets that exceed the link's MTU travel in
 //! fragments, up to the MRRU of the other end.
 //!
 //! Packets that fit the link carry no multilink header, and take the walk of other sessions when they arrive. All
@@ -9,28 +9,23 @@ mod settings;
 
 use core::sync::atomic::Ordering;
 
-use frame::{Frame, InterfaceId, Offload, Pool};
+use frame::{Frame, Offload, Pool};
 use ppp::{Fragment, fragments};
 
 pub use self::settings::{Multilink, Sequence};
 
+use super::carrier::{Carrier, below};
 use super::incomplete::Incomplete;
-use super::session_data::receive_all;
-use super::{Arrival, Batch, ETHERNET, Encap, Next, OuterPath, mark_decapsulated, put};
+use super::session_data::{CompletePacket, PROTOCOL, SessionPacket, complete, cut, receive_all};
+use super::{Arrival, Batch, ETHERNET, Encap, Next, Nexts, OuterPath, mark_decapsulated, put};
 use crate::agenda::Item;
-use crate::bridge::packet_at;
 use crate::counters::Traffic;
-use crate::demux::pppoe::{self, HEADER, Header};
+use crate::demux::pppoe::HEADER;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
-use crate::out::OutId;
-use crate::outlet::{Dispatch, Outlet};
-use crate::table::{Adjacency, Kind};
+use crate::outlet::Outlet;
 use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
-
-/// Bytes of the PPP protocol in front of a packet.
-const PROTOCOL: usize = 2;
 
 impl Multilink {
     /// Returns the worker by which all packets of the session leave; `None` if it is this worker.
@@ -38,12 +33,9 @@ impl Multilink {
         outlet.home_of(self.id)
     }
 
-    /// Splits a frame of session data into fragments, which are added to the outlet's pieces.
+    /// Splits a frame in PPP form into fragments, which are added to the outlet's pieces.
     fn split(&self, frame: &Frame, outlet: &mut Outlet) -> Result<(), DropReason> {
         let at = usize::from(frame.l3).saturating_sub(PROTOCOL);
-        if !pppoe::is_behind(frame.bytes(), frame.l3.into()) {
-            return Err(DropReason::PppoeMalformed);
-        }
         let (front, packet) = frame.bytes().split_at(at);
         let mut sequence = self.sequence.0.load(Ordering::Relaxed);
         for fragment in fragments(packet, self.mtu, &mut sequence) {
@@ -60,7 +52,7 @@ impl Multilink {
             flags.copy_from_slice(&header);
             data.copy_from_slice(fragment.data);
             piece.copy_meta(frame);
-            piece.l3 = front.len() as u16;
+            piece.l3 = (front.len() + PROTOCOL) as u16;
             piece.offload = Offload::FINISHED;
             outlet.pieces.push(piece);
         }
@@ -68,42 +60,43 @@ impl Multilink {
         Ok(())
     }
 
-    /// Adds a fragment. Returns a frame with the packet that the fragment completes.
+    /// Receives a frame of the session. Returns a frame with its packet; `None` for a fragment of an incomplete packet.
+    ///
+    /// # Errors
+    /// The frame, and why it is dropped.
     fn receive(
         &self,
         cx: &Context<'_>,
-        frame: &Frame,
+        frame: Frame,
         interface: &Interface,
-        reassembly: &mut Incomplete,
         outlet: &mut Outlet,
-    ) -> Result<Option<Frame>, DropReason> {
-        let Some((mut whole, protocol)) = self.reassemble(frame, reassembly, outlet)? else {
+    ) -> Result<Option<Frame>, (Frame, DropReason)> {
+        let Some(mut whole) = complete(cx, frame, &self.carrier, Some(self), outlet)? else {
             return Ok(None);
         };
-        let Some(ethertype) = pppoe::ethertype_of(protocol) else {
-            outlet.pool.free(whole);
-            return Err(DropReason::PppoeProtocol);
-        };
-        if let Some(link) = whole.bytes_mut().first_chunk_mut::<ETHERNET>() {
-            link[..6].copy_from_slice(&interface.mac.0);
-            link[12..].copy_from_slice(&ethertype.to_be_bytes());
+        let CompletePacket { frame, packet, .. } = &mut whole;
+        if let Err(reason) = cut(frame, packet, &self.carrier, interface) {
+            return Err((whole.into_received(outlet), reason));
         }
-        mark_decapsulated(&mut whole, self.id);
+        let mut frame = whole.into_frame(outlet);
+        mark_decapsulated(&mut frame, self.id);
         if cx.interfaces.taps().any() {
-            tap::show(cx, self.id, Direction::Received, &whole, 0, outlet);
+            tap::show(cx, self.id, Direction::Received, &frame, 0, outlet);
         }
-        Ok(Some(whole))
+        Ok(Some(frame))
     }
 
-    /// Adds a fragment. Returns a frame with the packet that the fragment completes, behind the link addresses of the
-    /// fragment, and the protocol of the packet.
+    /// Adds the fragment in a frame. Returns a frame with the packet that the fragment completes, behind the link
+    /// addresses of the fragment, and the protocol of the packet.
     pub(super) fn reassemble(
         &self,
         frame: &Frame,
+        at: &SessionPacket,
         incomplete: &mut Incomplete,
         outlet: &mut Outlet,
     ) -> Result<Option<(Frame, u16)>, DropReason> {
-        let fragment = fragment_of(frame.bytes()).ok_or(DropReason::PppMalformed)?;
+        let information = frame.bytes().get(at.start..at.end).unwrap_or_default();
+        let fragment = Fragment::parse(information).map_err(|_| DropReason::PppMalformed)?;
         let reassembled = incomplete.of(self.id, self.mrru).push(fragment);
         let lost = reassembled.fault.map(|_| DropReason::PppFragment);
         let Some(packet) = reassembled.packet else {
@@ -126,42 +119,9 @@ impl Multilink {
     }
 }
 
-/// Returns the fragment in a frame of session data; `None` where lengths contradict each other.
-fn fragment_of(bytes: &[u8]) -> Option<Fragment<'_>> {
-    let behind = bytes.get(packet_at(bytes)..)?;
-    let (header, rest) = behind.split_first_chunk()?;
-    let information = Header::new(*header).packet_bytes(rest.len())?;
-    Fragment::parse(rest.get(..information)?).ok()
-}
-
-/// Returns the lowest interface below a session.
-pub(super) fn below(cx: &Context<'_>, id: InterfaceId) -> InterfaceId {
-    cx.interfaces.get(id).map_or(id, |line| line.under)
-}
-
-/// Returns the path of a frame of session data whose link header is written.
-pub(super) fn direct(frame: &Frame, out: OutId) -> Result<OuterPath, Exit> {
-    let mut adjacency = Adjacency {
-        kind: Kind::Forward,
-        header_len: frame.l3 as u8,
-        out,
-        mtu: u32::MAX,
-        egress: frame.egress,
-        ..Adjacency::default()
-    };
-    let l3 = usize::from(frame.l3);
-    let header = frame.bytes().get(..l3).zip(adjacency.header.get_mut(..l3));
-    let (from, to) = header.ok_or(Exit::Drop(DropReason::NoBuffer))?;
-    to.copy_from_slice(from);
-    Ok(OuterPath {
-        direct: Some(adjacency),
-        copies: 1,
-    })
-}
-
 impl Encap for Multilink {
     fn ends(&self) -> [Option<Ends>; 2] {
-        [None, None]
+        self.carrier.ends()
     }
 
     fn encapsulate(
@@ -171,17 +131,23 @@ impl Encap for Multilink {
         batch: &mut Batch<'_>,
         outlet: &mut Outlet,
     ) {
-        let elsewhere = self.home(outlet);
-        let under = below(cx, self.id);
+        if let Some(home) = self.home(outlet) {
+            return batch.nexts.fill(Next::HandOver(home));
+        }
+        let sender = match self.carrier.sender(cx, self.id) {
+            Ok(sender) => sender,
+            Err(reason) => return batch.nexts.fill(Next::Lost(reason)),
+        };
+        // The port below a PPPoE session finishes its frames.
+        let finishes = !matches!(self.carrier, Carrier::Pppoe(_));
         for (at, frame) in frames.iter_mut().enumerate() {
-            let longest = usize::from(frame.l3) + usize::from(self.mtu);
-            let next = if let Some(home) = elsewhere {
-                Next::HandOver(home)
-            } else if frame.len() <= longest {
-                frame.egress = under;
-                Next::Out(self.out)
+            let next = if finishes && !frame.offload.is_finished() {
+                Next::of_unfinished(self.id, frame)
             } else {
-                Next::Fragments
+                match self.carrier.form(frame, &mut outlet.pool) {
+                    Ok(()) => sender.send_within(cx, frame, self.mtu, true, batch, outlet),
+                    Err(reason) => Next::Lost(reason),
+                }
             };
             batch.nexts.set(at, next);
         }
@@ -189,28 +155,37 @@ impl Encap for Multilink {
 
     fn encapsulate_unencrypted(
         &self,
-        _: &Context<'_>,
+        cx: &Context<'_>,
         frame: &mut Frame,
-        _: &mut Pool,
+        pool: &mut Pool,
     ) -> Result<OuterPath, Exit> {
-        direct(frame, self.out)
+        self.carrier.form(frame, pool).map_err(Exit::Drop)?;
+        self.carrier.trace(cx, frame, pool)
     }
 
     fn send_long(&self, cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+        let sender = match self.carrier.sender(cx, frame.egress) {
+            Ok(sender) => sender,
+            Err(reason) => return outlet.lose(frame, reason),
+        };
         let made = self.split(&frame, outlet);
         let mut pieces = core::mem::take(&mut outlet.pieces);
         match made {
             Ok(()) => {
-                let under = below(cx, frame.egress);
-                let bytes: usize = pieces.iter().map(Frame::len).sum();
-                let more = (pieces.len() as u64).saturating_sub(1);
-                let headers = bytes.saturating_sub(frame.len()) as u64;
-                outlet.counters.interface(under).tx.add(more, headers);
-                outlet.pool.free(frame);
-                for mut piece in pieces.drain(..) {
-                    piece.egress = under;
-                    outlet.dispatch(cx, piece, self.out);
+                if let Carrier::Pppoe(_) = self.carrier {
+                    let bytes: usize = pieces.iter().map(Frame::len).sum();
+                    let more = (pieces.len() as u64).saturating_sub(1);
+                    let headers = bytes.saturating_sub(frame.len()) as u64;
+                    let under = outlet.counters.interface(below(cx, frame.egress));
+                    under.tx.add(more, headers);
                 }
+                outlet.pool.free(frame);
+                let mut nexts = Nexts::new();
+                for mut piece in pieces.drain(..) {
+                    let next = sender.send(cx, &mut piece, &mut nexts, outlet);
+                    next.send(cx, piece, outlet);
+                }
+                nexts.flush(cx, outlet);
             }
             Err(reason) => {
                 pieces.drain(..).for_each(|piece| outlet.pool.free(piece));
@@ -236,26 +211,23 @@ impl Encap for Multilink {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Traffic {
-        let mut incomplete = core::mem::take(&mut outlet.incomplete);
-        let all = receive_all(
+        receive_all(
             self.id,
             interface,
             None,
             frames,
             outlet,
-            |frame, _, outlet| match self.receive(cx, &frame, interface, &mut incomplete, outlet) {
-                Ok(whole) => {
-                    outlet.pool.free(frame);
-                    if let Some(whole) = whole {
-                        let counters = outlet.counters.interface(self.id);
-                        counters.rx.add(1, (whole.len() + HEADER) as u64);
-                        put(&mut None, Item::Arrived(self.id), whole, outlet);
-                    }
+            |frame, _, outlet| match self.receive(cx, frame, interface, outlet) {
+                Ok(Some(packet)) => {
+                    let bytes = self
+                        .carrier
+                        .counted((packet.len() + HEADER) as u64, &packet);
+                    outlet.counters.interface(self.id).rx.add(1, bytes);
+                    put(&mut None, Item::Arrived(self.id), packet, outlet);
                 }
-                Err(reason) => outlet.discard(frame, reason),
+                Ok(None) => {}
+                Err((frame, reason)) => outlet.discard(frame, reason),
             },
-        );
-        outlet.incomplete = incomplete;
-        all
+        )
     }
 }

@@ -179,7 +179,8 @@ impl Nexts {
         }
     }
 
-    fn flush(&mut self, cx: &Context<'_>, outlet: &Outlet) {
+    /// Writes the counts of the frames whose link headers are written.
+    pub(super) fn flush(&mut self, cx: &Context<'_>, outlet: &Outlet) {
         let Traffic { packets, bytes } = core::mem::take(&mut self.sent);
         if packets > 0 {
             walk::count_sent(cx, &outlet.counters, self.egress, packets, bytes);

@@ -160,21 +160,21 @@ macro_rules! functions {
                 }
             }
 
-            /// Returns true if the tunnel is a PPP session that takes session data, from its PPPoE header on, because
-            /// they are encrypted or a multilink fragment.
-            pub(crate) fn takes_session_data(&self, behind: &[u8]) -> bool {
-                match self {
-                    Self::Multilink(_) => pppoe::is_fragment_of_data(behind),
-                    Self::Mppe(session) => {
-                        let joins = session.framing.is_some();
-                        pppoe::is_encrypted(behind) || joins && pppoe::is_fragment_of_data(behind)
-                    }
-                    Self::Bridged(session) => {
-                        let joins = session.framing.is_some();
-                        pppoe::protocol_of(behind).is_some_and(|protocol| session.takes(protocol))
-                            || joins && pppoe::is_fragment_of_data(behind)
-                    }
-                    _ => false,
+            /// Returns true if the tunnel is a PPP session that takes a PPP packet, from its protocol field on, because
+            /// the packet is encrypted, a frame of a bridge, or a multilink fragment.
+            pub(crate) fn takes_session_data(&self, packet: &[u8]) -> bool {
+                let Ok((protocol, rest)) = ppp::split(packet) else {
+                    return false;
+                };
+                let (has_framing, data) = match self {
+                    Self::Multilink(_) => (true, ppp::MULTILINK),
+                    Self::Mppe(session) => (session.framing.is_some(), ppp::ENCRYPTED),
+                    Self::Bridged(session) => (session.framing.is_some(), session.protocol()),
+                    _ => return false,
+                };
+                match protocol {
+                    ppp::MULTILINK => has_framing && pppoe::is_fragment_of_data(rest),
+                    protocol => protocol == data,
                 }
             }
 

@@ -213,7 +213,10 @@ fn of_session(
     let unknown = Exit::Drop(DropReason::PppoeSession);
     // Control packets reach their service from unknown sessions, too: its answer ends sessions of before a restart.
     let Some(ethertype) = data.ethertype else {
-        let takes = |session: &Encapsulation| session.takes_session_data(behind);
+        let packet = behind
+            .get(pppoe::HEADER - pppoe::PROTOCOL..)
+            .unwrap_or_default();
+        let takes = |session: &Encapsulation| session.takes_session_data(packet);
         if let Some(id) = id
             && cx.interfaces.tunnel(id.slot() as u32, takes) == Some(true)
         {

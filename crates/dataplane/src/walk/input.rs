@@ -4,7 +4,7 @@
 //! the mirror port of the ingress interface, as bare IP packets. Without a mirror, control answers
 //! that no socket listens.
 
-use frame::InterfaceId;
+use frame::{Frame, InterfaceId};
 
 use super::{Context, Exit};
 use crate::drop::DropReason;
@@ -59,6 +59,20 @@ fn local(cx: &Context<'_>, ingress: Ingress<'_>, packet: &[u8], many: bool) -> O
         })),
         Some(LookupResult::Piece) => Some(Exit::Punt(PuntReason::Local)),
         None => ingress.interface.mirror.map(Exit::Deliver),
+    }
+}
+
+/// Returns the exit of a unicast packet for this router that its tunnel leaves to control: that of its service.
+pub(crate) fn service_of_packet(cx: &Context<'_>, frame: &Frame) -> Exit {
+    let services = &cx.snapshot.services;
+    let packet = frame.bytes().get(usize::from(frame.l3)..);
+    let asked = cx.interfaces.services(frame.ingress);
+    match services.packet(packet.unwrap_or_default(), false, asked) {
+        Some(LookupResult::Service(id)) => Exit::Punt(PuntReason::Service {
+            id,
+            meets_rules: services.meets_rules(id),
+        }),
+        _ => Exit::Drop(DropReason::PppProtocol),
     }
 }
 

@@ -92,6 +92,7 @@ pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, RuleEvents, RuleRequest};
 pub(crate) use ingress::{Entrance, service_of_session_data, untagged};
+pub(crate) use input::service_of_packet;
 pub(crate) use output::run as route_own;
 pub(crate) use packet::Leaving;
 pub(crate) use passes::{Entry, vector};

@@ -79,4 +79,5 @@ pub const RULES: &[Rule] = &[
     tunnels::PPPOE_MSS,
     tunnels::DHCP_CLIENT_BELOW_PPPOE,
     tunnels::L2TP_SERVER_BLOCKED,
+    tunnels::PPTP_SERVER_BLOCKED,
 ];

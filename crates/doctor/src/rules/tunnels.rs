@@ -7,11 +7,12 @@ use menu::{Item, Store, Value, quote};
 
 use crate::config::{Config, FILTER, MANGLE, NAT, has, has_any, name, shown, title};
 use crate::packet::{Packet, Verdict, chain_verdict};
-use crate::{Rule, Severity};
+use crate::{Rule, RuleFindings, Severity};
 
 const CLIENT: &str = "/interface/pppoe-client";
 const SERVER: &str = "/interface/pppoe-server/server";
 const L2TP_SERVER: &str = "/interface/l2tp-server/server";
+const PPTP_SERVER: &str = "/interface/pptp-server/server";
 /// Bytes of the PPPoE header and the PPP protocol in front of each packet (RFC 2516).
 const HEADERS: i64 = 8;
 /// MTU of Ethernet in bytes.
@@ -57,7 +58,7 @@ pub(super) const PPTP_SECURITY: Rule = Rule {
     cause: "PPTP's MS-CHAPv2 and MPPE are broken: an attacker who records a login can decrypt the session",
     mend: "use WireGuard, IKEv2, or L2TP with use-ipsec=required",
     find: |config, found| {
-        let server = config.settings("/interface/pptp-server/server");
+        let server = config.settings(PPTP_SERVER);
         for server in server.into_iter().filter(|server| server.is("enabled")) {
             // No commands: the clients need another VPN server first.
             found.add(&[server], String::from("the PPTP server is enabled"));
@@ -368,44 +369,86 @@ pub(super) const L2TP_SERVER_BLOCKED: Rule = Rule {
             true => &[("udp", 500), ("udp", 4500), ("ipsec-esp", 0), ("udp", 1701)],
             false => &[("udp", 1701)],
         };
-        let is_dropped = |protocol, port| {
-            config.wan().into_iter().any(|ingress| {
-                let packet = Packet {
-                    ingress,
-                    protocol,
-                    port,
-                };
-                chain_verdict(config, FILTER, "input", packet) == Some(Verdict::Dropped)
-            })
-        };
-        let Some(first) = config.chain(FILTER, "input").first() else {
-            return;
-        };
         let dropped = needed.iter().filter(|(protocol, port)| {
             let is_decrypted = is_protected && *port == 1701;
-            is_dropped(protocol, *port) && !(is_decrypted && accepts_decrypted_l2tp(config))
+            is_dropped_by_input(config, protocol, *port)
+                && !(is_decrypted && accepts_decrypted_l2tp(config))
         });
-        let rule = |(protocol, port): &(&str, u16)| {
-            let port_matcher = match port {
-                0 => String::new(),
-                port => format!(" dst-port={port}"),
-            };
-            let policy = match port {
-                1701 if is_protected => " ipsec-policy=in,ipsec",
-                _ => "",
-            };
-            format!(
-                "{FILTER}/add chain=input action=accept protocol={protocol}{port_matcher}{policy} place-before={}",
-                first.id
-            )
+        let policy = |port| match port {
+            1701 if is_protected => " ipsec-policy=in,ipsec",
+            _ => "",
         };
-        let fix: Vec<_> = dropped.map(rule).collect();
-        if !fix.is_empty() {
-            let said = "the rules of input drop requests for the L2TP server".to_owned();
-            found.fixed(&[server], said, fix);
-        }
+        let accepts: Vec<_> = dropped
+            .map(|(protocol, port)| accept(protocol, *port, policy(*port)))
+            .collect();
+        report_blocked(config, found, server, "L2TP", &accepts);
     },
 };
+
+pub(super) const PPTP_SERVER_BLOCKED: Rule = Rule {
+    name: "pptp-server-blocked",
+    severity: Severity::Warning,
+    cause: "chain input drops the requests that the PPTP server waits for, or the packets of its sessions: no client \
+            from outside gets through",
+    mend: "accept TCP port 1723 and GRE in input",
+    find: |config, found| {
+        let server = config.settings(PPTP_SERVER);
+        let Some(server) = server.filter(|server| server.is("enabled")) else {
+            return;
+        };
+        let needed = [("tcp", 1723), ("gre", 0)].into_iter();
+        let dropped =
+            needed.filter(|(protocol, port)| is_dropped_by_input(config, protocol, *port));
+        let accepts: Vec<_> = dropped
+            .map(|(protocol, port)| accept(protocol, port, ""))
+            .collect();
+        report_blocked(config, found, server, "PPTP", &accepts);
+    },
+};
+
+/// Returns true if the rules of input drop new packets of a protocol from a WAN; port 0 is no port.
+fn is_dropped_by_input(config: &Config<'_>, protocol: &'static str, port: u16) -> bool {
+    config.wan().into_iter().any(|ingress| {
+        let packet = Packet {
+            ingress,
+            protocol,
+            port,
+        };
+        chain_verdict(config, FILTER, "input", packet) == Some(Verdict::Dropped)
+    })
+}
+
+/// Returns the matchers of a rule that accepts a protocol; port 0 is no port.
+fn accept(protocol: &str, port: u16, policy: &str) -> String {
+    match port {
+        0 => format!("protocol={protocol}{policy}"),
+        port => format!("protocol={protocol} dst-port={port}{policy}"),
+    }
+}
+
+/// Reports a server whose requests are dropped, with rules that accept what these matchers name.
+fn report_blocked(
+    config: &Config<'_>,
+    found: &mut RuleFindings,
+    server: &Item,
+    name: &str,
+    accepts: &[String],
+) {
+    let Some(first) = config.chain(FILTER, "input").first() else {
+        return;
+    };
+    if accepts.is_empty() {
+        return;
+    }
+    let rule = |matchers: &String| {
+        format!(
+            "{FILTER}/add chain=input action=accept {matchers} place-before={}",
+            first.id
+        )
+    };
+    let said = format!("the rules of input drop requests for the {name} server");
+    found.fixed(&[server], said, accepts.iter().map(rule).collect());
+}
 
 /// Returns true if a rule of input accepts decrypted L2TP packets.
 fn accepts_decrypted_l2tp(config: &Config<'_>) -> bool {

@@ -117,4 +117,19 @@ pub(super) const CASES: &[Case] = &[
             "/interface/eoip/add name=e remote-address=10.64.0.1 tunnel-id=1\n",
         ],
     ),
+    (
+        "pptp-server-blocked",
+        &[
+            WAN,
+            CLOSED,
+            "/interface/pptp-server/server/set enabled=yes\n",
+        ],
+        &[
+            WAN,
+            "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=1723\n",
+            "/ip/firewall/filter/add chain=input action=accept protocol=gre\n",
+            CLOSED,
+            "/interface/pptp-server/server/set enabled=yes\n",
+        ],
+    ),
 ];

@@ -1,4 +1,4 @@
-//! Clients of outside services for control: DNS, web pages, mail, RADIUS, log servers, host checks.
+//! Sockets for control: DNS, web pages, mail, RADIUS, log servers, host checks, and TCP connections of features.
 
 pub(crate) mod adlists;
 pub(crate) mod doh;
@@ -10,6 +10,7 @@ pub(crate) mod probes;
 pub(crate) mod radius;
 pub(crate) mod radsec;
 pub(crate) mod resolve;
+pub(crate) mod streams;
 pub(crate) mod syslog;
 pub(crate) mod trust;
 pub(crate) mod web;

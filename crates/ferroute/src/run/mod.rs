@@ -31,6 +31,7 @@ use crate::inlet::mails::Mails;
 use crate::inlet::names::Names;
 use crate::inlet::probes::Probes;
 use crate::inlet::radsec::RadSec;
+use crate::inlet::streams::Streams;
 use crate::inlet::syslog::Syslog;
 use crate::run::patterns::Patterns;
 use crate::run::shared::{Shared, local_clock};
@@ -210,6 +211,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let adlists = AdLists::new(waiting.waker());
     let mails = Mails::new(host.clone(), waiting.waker());
     let radsec = RadSec::new(waiting.waker());
+    let streams = Streams::new(host.clone(), waiting.waker());
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -228,6 +230,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 adlists,
                 mails,
                 radsec,
+                streams,
                 syslog: Syslog::default(),
                 heap: Heap::default(),
             };
@@ -356,6 +359,7 @@ struct Outside {
     adlists: AdLists,
     mails: Mails,
     radsec: RadSec,
+    streams: Streams,
     syslog: Syslog,
     heap: Heap,
 }
@@ -364,7 +368,7 @@ impl Outside {
     /// One round: links, mirrors, punted packets, timers; then a sleep until more work arrives. While a transaction
     /// only lets readers in, the work that follows or changes the configuration waits for its end.
     fn round(&mut self, shared: &Arc<Shared>) {
-        let (jobs, datagrams, asks, radius, probes, fetches, mirrors);
+        let (jobs, datagrams, asks, radius, streams, probes, fetches, mirrors);
         let servers = self.names.look();
         let wait = {
             let mut instance = shared.read();
@@ -375,6 +379,7 @@ impl Outside {
             };
             asks = self.names.follow(&mut instance, servers);
             radius = self.radsec.follow(&mut instance);
+            streams = self.streams.follow(&mut instance);
             self.patterns.follow(&mut instance);
             probes = self.probes.follow(&mut instance);
             fetches = self.fetches.follow(&mut instance);
@@ -416,6 +421,7 @@ impl Outside {
         self.syslog.send(shared, self.host.as_ref(), &datagrams);
         self.names.put(asks, shared);
         self.radsec.put(radius, shared);
+        self.streams.put(streams, shared);
         self.probes.begin(shared, probes);
         self.fetches.begin(shared, fetches);
         self.patterns.begin();

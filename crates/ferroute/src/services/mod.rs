@@ -8,7 +8,7 @@ mod admission;
 mod api;
 mod config;
 mod http;
-mod listen;
+pub(crate) mod listen;
 mod names;
 mod page;
 mod pending_logins;

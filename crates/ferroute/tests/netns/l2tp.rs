@@ -7,9 +7,10 @@
 use lab::Lab;
 
 use crate::accounting::{RADIUS, START, attribute, free_radius, wait_for};
+use crate::carriers::{self, L2TP};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
-use crate::world::{Folder, Router, Server, Start, have, lab, layout, shell, until, works};
+use crate::world::{Folder, Server, have, lab, until};
 
 /// Configuration of the server: pool, profile, secret.
 pub(crate) const SERVER: &str = "/system identity set name=lns\n\
@@ -26,63 +27,8 @@ pub(crate) const CLIENT: &str = "/ip address add address=10.1.0.1/24 interface=e
     add-default-route=yes use-peer-dns=yes disabled=no\n\
     /ip firewall nat add chain=srcnat action=masquerade out-interface=l2tp-out1\n";
 
-fn reaches(lab: &Lab, more: &str) -> bool {
-    works(lab, "one", &format!("ping -q -c 1 -W 1{more} 10.2.0.2"))
-}
-
-fn monitor(client: &Router, cell: &str) -> String {
-    let command =
-        format!(":put ([/interface/l2tp-client/monitor l2tp-out1 once as-value]->\"{cell}\")");
-    client.exec(&command).trim().to_owned()
-}
-
-#[test]
-fn a_client_of_l2tp_reaches_the_world_and_both_come_back_after_a_kill() {
-    let test = "a_client_of_l2tp_reaches_the_world_and_both_come_back_after_a_kill";
-    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
-        return;
-    };
-    let folders = [Folder::new(), Folder::new()];
-    let states = folders.each_ref().map(|folder| folder.file("state"));
-    let server = start(&lab, "right", SERVER, Some(&states[1]));
-    let client = start(&lab, "left", CLIENT, Some(&states[0]));
-    until("a packet gets through", || reaches(&lab, ""));
-    assert_eq!(monitor(&client, "status"), "connected", "{}", client.log());
-    assert_eq!(monitor(&client, "mtu"), "1450");
-    assert_eq!(monitor(&client, "remote-address"), "10.64.0.1");
-    assert_eq!(
-        client.exec(":put [/ip/dns/get dynamic-servers]").trim(),
-        "10.64.0.53"
-    );
-    // Packets of the session's size pass whole; longer ones are told of or go in pieces.
-    assert!(reaches(&lab, " -s 1422 -M do"), "{}", client.log());
-    assert!(!reaches(&lab, " -s 1423 -M do"));
-    assert!(reaches(&lab, " -s 3000 -M dont"), "{}", server.log());
-    let row = &server.rows("/ppp/active/print")[0];
-    assert_eq!(row["name"], "anna");
-    assert_eq!(row["service"], "l2tp");
-    assert_eq!(row["caller-id"], "192.0.2.1");
-    let row = &server.rows("/interface/l2tp-server/print")[0];
-    assert_eq!(row["name"], "<l2tp-anna>");
-    assert_eq!(row["running"], "true", "{row}");
-
-    server.exec("/ppp/active/remove [find]");
-    until("the session is back", || reaches(&lab, ""));
-    client.kill();
-    let client = start(&lab, "left", "", Some(&states[0]));
-    until("the session is back after the client was killed", || {
-        reaches(&lab, "")
-    });
-    server.kill();
-    let server = start(&lab, "right", "", Some(&states[1]));
-    until("the session is back after the server was killed", || {
-        reaches(&lab, "")
-    });
-    client.exec("/interface/l2tp-client/disable l2tp-out1");
-    until("the session ends with its client", || {
-        let active = server.rows("/ppp/active/print");
-        active.is_empty()
-    });
+fn reaches(lab: &Lab) -> bool {
+    carriers::reaches(lab, "", "10.2.0.2")
 }
 
 #[test]
@@ -108,7 +54,7 @@ fn tunnels_have_secrets_and_sessions_have_bindings_and_queues() {
     let drops = client.exec("/tool/drop/print without-paging");
     assert!(drops.contains("l2tp-authentication"), "{drops}");
     client.exec("/ppp/l2tp-secret/set [find] secret=tunnel");
-    until("a packet gets through", || reaches(&lab, ""));
+    until("a packet gets through", || reaches(&lab));
     let row = &server.rows("/interface/l2tp-server/print")[0];
     assert_eq!(
         (&row["name"], &row["running"]),
@@ -123,65 +69,7 @@ fn tunnels_have_secrets_and_sessions_have_bindings_and_queues() {
         server.rows("/ppp/active/print").is_empty()
     });
     client.exec("/interface/l2tp-client/set l2tp-out1 random-source-port=yes disabled=no");
-    until("a packet gets through from another port", || {
-        reaches(&lab, "")
-    });
-}
-
-#[test]
-fn the_default_configuration_is_a_client_and_a_server_of_l2tp() {
-    let test = "the_default_configuration_is_a_client_and_a_server_of_l2tp";
-    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
-        return;
-    };
-    let server = start(&lab, "right", SERVER, None);
-    let dial = "/ip dhcp-client disable [find]\n\
-        /ip address add address=192.0.2.1/24 interface=ether1\n\
-        /interface l2tp-client add name=l2tp-out1 connect-to=192.0.2.2 user=anna password=geheim \
-        add-default-route=yes random-source-port=yes disabled=no\n\
-        /interface list member add list=WAN interface=l2tp-out1\n";
-    let config = format!("{}{dial}", layout("home").config);
-    let folder = Folder::new();
-    let state = folder.file("state");
-    let home = Start {
-        host: "left",
-        state: Some(&state),
-        ports: vec![
-            "ether1=packet:ether2".to_owned(),
-            "ether2=packet:ether1".to_owned(),
-        ],
-        ..Start::with(crate::world::PACKET, &config)
-    };
-    let router = Router::start(&lab, &home);
-    shell(
-        &lab,
-        "one",
-        "ip address add 192.168.88.50/24 dev eth0; ip route replace default via 192.168.88.1",
-    );
-    until("a packet gets through", || reaches(&lab, ""));
-    // The other way: the home router is the server, and its firewall has no rule for L2TP.
-    router.exec(
-        "/interface/l2tp-client/disable l2tp-out1; /interface/l2tp-server/server/set enabled=yes \
-         default-profile=default; /ppp/secret/add name=bert password=geheim local-address=10.99.0.1 \
-         remote-address=10.99.0.2",
-    );
-    server.exec(
-        "/interface/l2tp-client/add name=l2tp-home connect-to=192.0.2.1 user=bert password=geheim disabled=no",
-    );
-    let status = || {
-        let said = server
-            .exec(":put ([/interface/l2tp-client/monitor l2tp-home once as-value]->\"status\")");
-        said.trim().to_owned()
-    };
-    until("the firewall drops the requests", || {
-        server
-            .log()
-            .contains("l2tp-home: terminating... - peer is not responding")
-    });
-    router.exec(
-        "/ip/firewall/filter/add chain=input action=accept protocol=udp dst-port=1701 place-before=0",
-    );
-    until("the session opens", || status() == "connected");
+    until("a packet gets through from another port", || reaches(&lab));
 }
 
 #[test]
@@ -201,8 +89,8 @@ fn radius_authenticates_and_accounts_users_of_l2tp() {
     let server = start(&lab, "right", &config, None);
     let client = CLIENT.replace("name=l2tp-out1", "name=l2tp-out1 allow=pap");
     let client = start(&lab, "left", &client, None);
-    until("a packet gets through", || reaches(&lab, ""));
-    assert_eq!(monitor(&client, "local-address"), "10.64.0.77");
+    until("a packet gets through", || reaches(&lab));
+    assert_eq!(L2TP.monitor(&client, "local-address"), "10.64.0.77");
     let begun = wait_for(&folder, "Start", &START, &server);
     assert_eq!(attribute(&begun, "NAS-Port-Type"), "Virtual");
     assert_eq!(attribute(&begun, "Calling-Station-Id"), "\"192.0.2.1\"");
@@ -260,7 +148,7 @@ fn a_storm_of_forged_messages_ends_no_session_and_is_counted_by_name() {
     };
     let server = start(&lab, "right", SERVER, None);
     let client = start(&lab, "left", CLIENT, None);
-    until("a packet gets through", || reaches(&lab, ""));
+    until("a packet gets through", || reaches(&lab));
     let folder = Folder::new();
     std::fs::write(folder.file("storm.py"), STORM).expect("a folder of our own");
     let line = format!("python3 {} 10.2.0.1", folder.file("storm.py").display());
@@ -276,12 +164,12 @@ fn a_storm_of_forged_messages_ends_no_session_and_is_counted_by_name() {
         let drops = drops();
         names.iter().all(|name| drops.contains(name))
     });
-    assert!(reaches(&lab, ""), "{}", client.log());
+    assert!(reaches(&lab), "{}", client.log());
     assert_eq!(server.rows("/ppp/active/print").len(), 1);
     client.exec("/interface/l2tp-client/disable l2tp-out1");
     until("the session ends", || {
         server.rows("/ppp/active/print").is_empty()
     });
     client.exec("/interface/l2tp-client/enable l2tp-out1");
-    until("a client connects during the storm", || reaches(&lab, ""));
+    until("a client connects during the storm", || reaches(&lab));
 }

@@ -1,29 +1,18 @@
 //! L2TP with xl2tpd and pppd in a guest with a kernel of its own, as LAC and as LNS.
 
-use crate::guest::{Guest, guest};
+use crate::carriers::{L2TP, encoding, no_drops, only};
+use crate::guest::Guest;
 use crate::ipsec::SITES;
 use crate::l2tp::SERVER;
 use crate::pppoe::start;
-use crate::pppoe_peers::DEVICES;
-use crate::world::{Folder, have, lab, shell, until, works};
+use crate::world::{have, lab, until, works};
 
-/// A client that routes the LAN into its session.
-const CLIENT: &str = "/ip address add address=10.1.0.1/24 interface=ether1\n\
-    /ip address add address=192.0.2.1/24 interface=ether2\n\
-    /interface l2tp-client add name=l2tp-out1 connect-to=192.0.2.2 user=anna password=geheim add-default-route=yes \
-    use-peer-dns=yes disabled=no\n\
-    /ip firewall nat add chain=srcnat action=masquerade out-interface=l2tp-out1\n";
-
-/// Prepares a guest: its address, device nodes, modules, and a writable folder for pppd's secrets.
-fn prepare(guest: &mut Guest, address: &str) {
-    guest.load("ppp_generic ppp_async l2tp_ppp");
-    guest.run(DEVICES);
-    guest.run(&format!(
-        "ip link set vec0 up; ip address add {address}/24 dev vec0
-mount -t tmpfs ppp /etc/ppp; touch /etc/ppp/options
-echo 'anna * geheim *' > /etc/ppp/chap-secrets; cp /etc/ppp/chap-secrets /etc/ppp/pap-secrets"
-    ));
-}
+const MODULES: &str = "l2tp_ppp ppp_mppe";
+/// Configuration of xl2tpd as client and as server.
+const LAC: &str = "[global]\nport = 1701\n[lac ours]\nlns = 192.0.2.2\nchallenge = CHALLENGE\nautodial = yes\n\
+    redial = yes\nredial timeout = 1\nrequire authentication = no\npppoptfile = /run/options\n";
+const LNS: &str = "[global]\nport = 1701\n[lns default]\nip range = 10.67.15.100-10.67.15.110\nlocal ip = 10.67.15.1\n\
+    challenge = CHALLENGE\nrequire authentication = yes\nname = foreign\npppoptfile = /run/options\n";
 
 /// Starts xl2tpd with a configuration and options of pppd.
 fn serve(guest: &mut Guest, config: &str, options: &str) {
@@ -46,32 +35,21 @@ fn xl2tpd_dials_in_with_each_method_and_with_a_secret_of_the_tunnel() {
     else {
         return;
     };
-    shell(
-        &lab,
-        "left",
-        "echo 1 > /proc/sys/net/ipv6/conf/ether2/disable_ipv6; ip link set ether2 promisc on",
-    );
-    let Some(mut guest) = guest(test, &lab, ("left", "ether2"), Folder::new()) else {
+    let Some(mut guest) = L2TP.guest(test, &lab, "left", MODULES) else {
         return;
     };
-    prepare(&mut guest, "192.0.2.1");
     let server = start(&lab, "right", SERVER, None);
-    let all = ["pap", "chap", "mschap", "mschap-v2"];
-    for (number, method) in all.into_iter().enumerate() {
+    let methods = ["pap", "chap", "mschap", "mschap-v2"];
+    for (number, method) in methods.into_iter().enumerate() {
         let challenge = if number % 2 == 1 { "yes" } else { "no" };
         match challenge {
             "yes" => server.exec("/ppp/l2tp-secret/add secret=tunnel"),
             _ => server.exec("/ppp/l2tp-secret/remove [find]"),
         };
-        let others = all.iter().filter(|other| **other != method);
-        let others: Vec<_> = others.map(|other| format!("refuse-{other}")).collect();
-        let config = format!(
-            "[global]\nport = 1701\n[lac ours]\nlns = 192.0.2.2\nchallenge = {challenge}\nautodial = yes\n\
-             redial = yes\nredial timeout = 1\nrequire authentication = no\npppoptfile = /run/options\n"
-        );
+        let config = LAC.replace("CHALLENGE", challenge);
         let options = format!(
-            "'user anna' 'password geheim' {} refuse-eap noauth noccp defaultroute 'mtu 1450' 'mru 1450'",
-            others.join(" ")
+            "'user anna' 'password geheim' {} noauth noccp defaultroute 'mtu 1450' 'mru 1450'",
+            only(method)
         );
         serve(&mut guest, &config, &options);
         let up = "ip address show dev ppp0 | grep -q 'peer 10.64.0.1'";
@@ -103,30 +81,17 @@ fn the_client_dials_into_xl2tpd() {
     else {
         return;
     };
-    shell(
-        &lab,
-        "right",
-        "echo 1 > /proc/sys/net/ipv6/conf/ether2/disable_ipv6; ip link set ether2 promisc on",
-    );
-    let Some(mut guest) = guest(test, &lab, ("right", "ether2"), Folder::new()) else {
+    let Some(mut guest) = L2TP.guest(test, &lab, "right", MODULES) else {
         return;
     };
-    prepare(&mut guest, "192.0.2.2");
-    let client = start(&lab, "left", CLIENT, None);
-    let monitor = |cell: &str| {
-        let command = "/interface/l2tp-client/monitor l2tp-out1 once as-value";
-        let value = client.exec(&format!(":put ([{command}]->\"{cell}\")"));
-        value.trim().to_owned()
-    };
+    let client = L2TP.dial(&lab, "");
+    let monitor = |cell: &str| L2TP.monitor(&client, cell);
     for (method, challenge) in [("pap", "no"), ("chap", "yes"), ("mschap-v2", "no")] {
         match challenge {
             "yes" => client.exec("/ppp/l2tp-secret/add secret=tunnel"),
             _ => client.exec("/ppp/l2tp-secret/remove [find]"),
         };
-        let config = format!(
-            "[global]\nport = 1701\n[lns default]\nip range = 10.67.15.100-10.67.15.110\nlocal ip = 10.67.15.1\n\
-             challenge = {challenge}\nrequire authentication = yes\nname = foreign\npppoptfile = /run/options\n"
-        );
+        let config = LNS.replace("CHALLENGE", challenge);
         let options = format!("require-{method} 'ms-dns 10.67.15.53' noccp 'mtu 1450' 'mru 1450'");
         serve(&mut guest, &config, &options);
         until(&format!("{method}: a packet gets through"), || {
@@ -143,4 +108,50 @@ fn the_client_dials_into_xl2tpd() {
         until("the session has ended", || monitor("status") != "connected");
         until("xl2tpd has ended", || !guest.works("pidof xl2tpd pppd"));
     }
+}
+
+#[test]
+fn pppd_under_xl2tpd_encrypts_as_client_and_as_server() {
+    let test = "pppd_under_xl2tpd_encrypts_as_client_and_as_server";
+    let Some(lab) = have(test, &["ping", "xl2tpd", "pppd"])
+        .then(|| lab(test, &SITES))
+        .flatten()
+    else {
+        return;
+    };
+    let options = "require-mppe-128 noauth defaultroute 'mtu 1446' 'mru 1446'";
+    {
+        let Some(mut guest) = L2TP.guest(test, &lab, "left", MODULES) else {
+            return;
+        };
+        let server = L2TP.serve(&lab, "/ppp profile set home use-encryption=required\n");
+        let own = format!(
+            "'user anna' 'password geheim' {} {options}",
+            only("mschap-v2")
+        );
+        serve(&mut guest, &LAC.replace("CHALLENGE", "no"), &own);
+        until(&format!("a packet gets through: {}", server.log()), || {
+            guest.works("ping -q -c 1 -W 2 10.2.0.2")
+        });
+        assert_eq!(encoding(&server), "MPPE128 stateless");
+        assert!(guest.works("ping -q -c 300 -i 0.004 -W 2 10.2.0.2"));
+        assert!(guest.works("ping -q -c 1 -W 2 -s 1400 -M do 10.2.0.2"));
+        no_drops(&server, &["mppe"]);
+    }
+    let Some(mut guest) = L2TP.guest(test, &lab, "right", MODULES) else {
+        return;
+    };
+    let client = L2TP.dial(&lab, "profile=default-encryption");
+    let own = "require-mschap-v2 require-mppe-128 'mtu 1446' 'mru 1446'";
+    serve(&mut guest, &LNS.replace("CHALLENGE", "no"), own);
+    until(&format!("a packet gets through: {}", client.log()), || {
+        works(&lab, "one", "ping -q -c 1 -W 1 10.67.15.1")
+    });
+    assert_eq!(L2TP.monitor(&client, "encoding"), "MPPE128 stateless");
+    assert!(works(
+        &lab,
+        "one",
+        "ping -q -c 300 -i 0.004 -W 2 10.67.15.1"
+    ));
+    no_drops(&client, &["mppe"]);
 }

@@ -8,24 +8,13 @@
 //! | `test_pppoe_discovery`, `test_pppoe_vlan_mon`, `test_pppoe_pado_delay` | `pppoe_discovery_finds_the_server_…` |
 //! | `test_pppoe_session_chap_secrets` | `pppd_of_linux_dials_in_with_each_method` |
 //! | `test_pppoe_session_wo_auth` | none: RouterOS lets nobody in without a secret |
-//! | `test_pppoe_ccp_ipcp_race` | `pppoe_encryption::pppd_of_linux_encrypts_as_client` |
+//! | `test_pppoe_ccp_ipcp_race` | `ppp_encryption::pppd_of_linux_encrypts_as_client` |
 
-use crate::guest::{Guest, guest};
+use crate::carriers::{PPPOE, only};
+use crate::guest::Guest;
 use crate::ipsec::SITES;
 use crate::pppoe::{SERVER, start};
-use crate::world::{Folder, have, lab, shell, until, works};
-
-/// Device nodes that pppd needs; the guest sees those of this machine, which may lack them.
-pub(crate) const DEVICES: &str =
-    "mount -t tmpfs dev /dev; mkdir /dev/pts; mount -t devpts devpts /dev/pts
-mknod /dev/ppp c 108 0; mknod /dev/ptmx c 5 2; mknod /dev/null c 1 3; mknod /dev/tty c 5 0
-mknod /dev/urandom c 1 9; mknod /dev/random c 1 8";
-
-/// A client that routes the LAN into its session.
-const CLIENT: &str = "/ip address add address=10.1.0.1/24 interface=ether1\n\
-    /interface pppoe-client add name=pppoe-out1 interface=ether2 user=anna password=geheim add-default-route=yes \
-    use-peer-dns=yes disabled=no\n\
-    /ip firewall nat add chain=srcnat action=masquerade out-interface=pppoe-out1\n";
+use crate::world::{have, lab, until, works};
 
 #[test]
 fn the_client_dials_into_the_server_of_rp_pppoe() {
@@ -34,31 +23,16 @@ fn the_client_dials_into_the_server_of_rp_pppoe() {
     let Some(lab) = have(test, &programs).then(|| lab(test, &SITES)).flatten() else {
         return;
     };
-    shell(
-        &lab,
-        "right",
-        "echo 1 > /proc/sys/net/ipv6/conf/ether2/disable_ipv6; ip link set ether2 promisc on",
-    );
-    let Some(mut guest) = guest(test, &lab, ("right", "ether2"), Folder::new()) else {
+    let Some(mut guest) = PPPOE.guest(test, &lab, "right", "") else {
         return;
     };
-    guest.load("ppp_generic ppp_async");
-    guest.run(DEVICES);
-    guest.run(
-        "ip link set vec0 up; mount -t tmpfs ppp /etc/ppp; touch /etc/ppp/options
-echo 'anna * geheim *' > /etc/ppp/chap-secrets; cp /etc/ppp/chap-secrets /etc/ppp/pap-secrets",
-    );
-    let client = start(&lab, "left", CLIENT, None);
+    let client = PPPOE.dial(&lab, "");
     for method in ["pap", "chap", "mschap-v2"] {
         serve(&mut guest, method);
         until(&format!("{method}: a packet gets through"), || {
             works(&lab, "one", "ping -q -c 1 -W 1 10.67.15.1")
         });
-        let monitor = |cell: &str| {
-            let command = "/interface/pppoe-client/monitor pppoe-out1 once as-value";
-            let value = client.exec(&format!(":put ([{command}]->\"{cell}\")"));
-            value.trim().to_owned()
-        };
+        let monitor = |cell: &str| PPPOE.monitor(&client, cell);
         assert_eq!(monitor("ac-name"), "foreign");
         assert_eq!(monitor("remote-address"), "10.67.15.1");
         assert_eq!(monitor("mtu"), "1492");
@@ -85,18 +59,11 @@ fn pppoe_discovery_finds_the_server_on_the_link_on_a_vlan_and_not_before_its_del
     else {
         return;
     };
-    shell(
-        &lab,
-        "left",
-        "echo 1 > /proc/sys/net/ipv6/conf/ether2/disable_ipv6; ip link set ether2 promisc on",
-    );
-    let Some(mut guest) = guest(test, &lab, ("left", "ether2"), Folder::new()) else {
+    let Some(mut guest) = PPPOE.guest(test, &lab, "left", "8021q") else {
         return;
     };
-    guest.load("8021q");
     guest.run(
-        "ip link set vec0 up
-for vlan in 15 25; do ip link add link vec0 name vec0.$vlan type vlan id $vlan; ip link set vec0.$vlan up; done",
+        "for vlan in 15 25; do ip link add link vec0 name vec0.$vlan type vlan id $vlan; ip link set vec0.$vlan up; done",
     );
     let vlans = "/interface pppoe-server server set [find] pppoe-over-vlan-range=10-20\n";
     let server = start(&lab, "right", &[SERVER, vlans].concat(), None);
@@ -143,26 +110,15 @@ fn pppd_of_linux_dials_in_with_each_method() {
     else {
         return;
     };
-    // The link is the guest's alone.
-    shell(
-        &lab,
-        "left",
-        "echo 1 > /proc/sys/net/ipv6/conf/ether2/disable_ipv6; ip link set ether2 promisc on",
-    );
-    let Some(mut guest) = guest(test, &lab, ("left", "ether2"), Folder::new()) else {
+    let Some(mut guest) = PPPOE.guest(test, &lab, "left", "pppoe") else {
         return;
     };
-    guest.load("ppp_generic pppoe");
-    guest.run("ip link set vec0 up; [ -e /dev/ppp ] || mknod /dev/ppp c 108 0");
     let server = start(&lab, "right", SERVER, None);
-    let refuse = ["pap", "chap", "mschap", "mschap-v2"];
-    for method in refuse {
-        let others = refuse.iter().filter(|other| **other != method);
-        let others: Vec<_> = others.map(|other| format!("refuse-{other}")).collect();
+    for method in ["pap", "chap", "mschap", "mschap-v2"] {
         let script = format!(
-            "setsid /usr/sbin/pppd plugin rp-pppoe.so nic-vec0 user anna password geheim {} refuse-eap noauth nodetach \
+            "setsid /usr/sbin/pppd plugin rp-pppoe.so nic-vec0 user anna password geheim {} noauth nodetach \
              defaultroute nopersist logfile /mnt/pppd.log >/dev/null 2>&1 </dev/null & echo $! > /run/pppd.pid",
-            others.join(" ")
+            only(method)
         );
         guest.run(&script);
         let up = "ip address show dev ppp0 | grep -q 'peer 10.64.0.1'";
@@ -192,16 +148,9 @@ fn multilink_framing_with_pppd_carries_packets_beyond_the_links_mtu() {
     else {
         return;
     };
-    shell(
-        &lab,
-        "left",
-        "echo 1 > /proc/sys/net/ipv6/conf/ether2/disable_ipv6; ip link set ether2 promisc on",
-    );
-    let Some(mut guest) = guest(test, &lab, ("left", "ether2"), Folder::new()) else {
+    let Some(mut guest) = PPPOE.guest(test, &lab, "left", "pppoe") else {
         return;
     };
-    guest.load("ppp_generic pppoe");
-    guest.run("ip link set vec0 up; [ -e /dev/ppp ] || mknod /dev/ppp c 108 0");
     let mrru = "/interface pppoe-server server set [find] mrru=1600\n";
     let server = start(&lab, "right", &[SERVER, mrru].concat(), None);
     guest.run(

@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::Mppe;
 use super::key::SessionKey;
+use super::late::{LateKeys, MAX_LATE};
 use super::rc4::Rc4;
 use crate::packet::{BRIDGED, IPV4, IPV6, split};
 
@@ -35,7 +36,7 @@ const FREE: u16 = 16;
 pub enum Fault {
     /// The packet is truncated, compressed, or not encrypted.
     Malformed,
-    /// Stateless: the packet is older than the previous one, or a duplicate.
+    /// Stateless: the packet is a duplicate, or comes too late.
     Late,
     /// Stateful: a packet was lost just now, or is garbage. The other end must be asked to reset its encryption.
     Lost,
@@ -113,6 +114,8 @@ pub struct Decryptor {
     awaits_reset: bool,
     /// Changes of the key that packets may cause which are not plausible.
     credit: u16,
+    /// Stateless: keys of missing packets.
+    late: LateKeys,
 }
 
 impl fmt::Debug for Decryptor {
@@ -135,6 +138,10 @@ impl Decryptor {
             count: 0,
             awaits_reset: false,
             credit: MAX_CREDIT,
+            late: match mppe.is_stateless {
+                true => LateKeys::new(),
+                false => LateKeys::default(),
+            },
         }
     }
 
@@ -164,25 +171,47 @@ impl Decryptor {
     fn decrypt_stateless(&mut self, count: u16, packet: &mut [u8]) -> Result<(), Fault> {
         let gap = count.wrapping_sub(self.count) & COUNT;
         if gap > MAX_GAP {
-            return Err(Fault::Late);
+            return self.decrypt_late(count, packet);
         }
         let costs = if gap < FREE { 0 } else { gap };
         if costs > self.credit {
             return Err(Fault::Gap);
         }
         let before = self.key.current();
-        for _ in 0..=gap {
+        for missing in 0..=gap {
             self.key.change(&mut self.cipher);
+            if missing < gap && gap <= MAX_LATE {
+                let key = self.key.current();
+                self.late.keep((self.count + missing) & COUNT, key);
+            }
         }
         self.key.set(&mut self.cipher);
         self.cipher.apply(packet);
         if !is_plausible(packet) {
+            for missing in 0..gap.min(MAX_LATE) {
+                self.late.remove((self.count + missing) & COUNT);
+            }
             self.key.restore(before);
             self.credit -= costs;
             return Err(Fault::Garbage);
         }
         self.count = (count + 1) & COUNT;
         self.credit = (self.credit + EARNED).min(MAX_CREDIT);
+        Ok(())
+    }
+
+    /// Decrypts a packet that comes after later ones, with the key that was kept for it.
+    fn decrypt_late(&mut self, count: u16, packet: &mut [u8]) -> Result<(), Fault> {
+        let key = self.late.get(count).ok_or(Fault::Late)?;
+        let current = self.key.current();
+        self.key.restore(key);
+        self.key.set(&mut self.cipher);
+        self.key.restore(current);
+        self.cipher.apply(packet);
+        if !is_plausible(packet) {
+            return Err(Fault::Garbage);
+        }
+        self.late.remove(count);
         Ok(())
     }
 
@@ -429,7 +458,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stateless_packets_survive_loss_and_old_ones_are_refused(
+        fn stateless_packets_survive_loss_and_are_decrypted_once_within_a_bound_in_any_order(
             deliveries in deliveries(),
             length in 0_usize..3,
         ) {
@@ -439,13 +468,22 @@ mod tests {
                 .map(|at| seal(&mut encryptor, &at.to_be_bytes()))
                 .collect();
             let mut next = 0;
+            let mut missing: Vec<usize> = Vec::new();
             for at in arrivals(&deliveries) {
                 let opened = open(&mut decryptor, &sealed[at]);
-                if at < next {
-                    prop_assert_eq!(opened, Err(Fault::Late));
-                } else {
+                let position = missing.iter().position(|other| *other == at);
+                if at >= next {
+                    if at - next <= MAX_LATE.into() {
+                        missing.extend(next..at);
+                        missing.drain(..missing.len().saturating_sub(MAX_LATE.into()));
+                    }
                     prop_assert_eq!(opened, Ok(at.to_be_bytes().to_vec()));
                     next = at + 1;
+                } else if let Some(position) = position {
+                    missing.remove(position);
+                    prop_assert_eq!(opened, Ok(at.to_be_bytes().to_vec()));
+                } else {
+                    prop_assert_eq!(opened, Err(Fault::Late));
                 }
             }
         }

@@ -10,6 +10,7 @@
 
 mod cipher;
 mod key;
+mod late;
 pub(crate) mod rc4;
 
 pub use cipher::{Decryptor, Encryptor, Fault as MppeFault, HEADER as MPPE_HEADER};

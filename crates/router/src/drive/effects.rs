@@ -18,6 +18,7 @@ use super::groups::Groups;
 use super::objects::Pending;
 use crate::feature::dhcp6::server::SessionServer;
 use crate::feature::radius::{IncomingRequest, Radius, RadiusAnswer, RadiusQuery};
+use crate::feature::stream::StreamRequest;
 use crate::feature::{Effect, Effects, View, queue};
 use crate::intent::Name;
 use crate::learned::{Learned, Servers};
@@ -37,6 +38,8 @@ pub(super) struct PendingEffects {
     learned: Learned,
     /// Multicast groups to receive.
     pub(super) groups: Groups,
+    /// Requests for TCP connections, which the program takes.
+    pub(super) streams: Vec<StreamRequest>,
 }
 
 impl Control {
@@ -324,13 +327,13 @@ impl Control {
                 Effect::QueryRadius(query) => self.query_radius(*query),
                 Effect::RadiusAccounting(of, is_on) => self.account_by_radius(of, is_on),
                 Effect::CancelRadius(feature, number) => self.cancel_radius(feature, number),
-                Effect::RadiusRequested(request) => self.radius_requested(&request),
-                Effect::RadiusAnswer(answer) => self.radius_answered(*answer),
+                Effect::RadiusRequested(_) | Effect::RadiusAnswer(_) => self.take_radius(effect),
                 Effect::SessionServer(session, server) => self.set_session_server(session, server),
                 Effect::Queues(wanted) => self.take_queues(wanted, pending),
                 Effect::Send(outgoing) => self.send(outgoing, worker),
                 Effect::Datagram(datagram) => self.send_datagram(&datagram, worker),
                 Effect::Echo(echo) => self.send_echo(&echo, worker),
+                Effect::Stream(request) => self.wanted.streams.push(request),
                 Effect::Resolve { name, wanted } => self.want_name(name, wanted),
                 Effect::Script {
                     kind,
@@ -355,6 +358,15 @@ impl Control {
                     from,
                 } => self.tell_neighbours(ipv6, interface, &packet, from),
             }
+        }
+    }
+
+    /// Passes what a RADIUS server sent to the features.
+    fn take_radius(&mut self, effect: Effect) {
+        match effect {
+            Effect::RadiusRequested(request) => self.radius_requested(&request),
+            Effect::RadiusAnswer(answer) => self.radius_answered(*answer),
+            _ => {}
         }
     }
 

@@ -61,6 +61,7 @@ mod retired;
 mod rule_events;
 pub mod sink;
 mod sniff;
+pub mod streams;
 pub mod timers;
 pub mod workers;
 

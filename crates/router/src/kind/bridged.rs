@@ -5,7 +5,7 @@ use dataplane::encap::bridged::Bridged as Encapsulated;
 use dataplane::out::OutId;
 use ppp::{BRIDGED, BridgeLink};
 
-use super::{AnyKind, IfType, Kind, Site};
+use super::{AnyKind, IfType, Kind, Site, carrier};
 use crate::compile::LayoutEntry;
 use crate::intent::{Class, Name};
 
@@ -35,21 +35,21 @@ impl Kind for Bridged {
                 (Some(encryption), framing)
             }
             Some(Encapsulation::Multilink(framing)) => (None, Some(framing)),
-            _ => (None, None),
+            session => {
+                entry.tunnel = session;
+                (None, None)
+            }
         };
-        let below = match (&encryption, &framing) {
-            (Some(below), _) => (below.out, below.mtu),
-            (None, Some(below)) => (below.out, below.mtu),
-            (None, None) => (entry.link.out, self.link_mtu(entry.carries)),
-        };
-        let Some(header) = header(entry) else {
-            return entry.invalid = true;
+        let (carrier, mtu) = match (&encryption, &framing) {
+            (Some(below), _) => (below.carrier.clone(), below.mtu),
+            (None, Some(below)) => (below.carrier.clone(), below.mtu),
+            (None, None) => (carrier::of(entry), self.link_mtu(entry.carries)),
         };
         let encapsulated = Encapsulated {
             id: site.id,
-            out: below.0,
-            mtu: below.1,
-            header,
+            carrier,
+            mtu,
+            header: header(entry),
             has_tags: self.takes.has_tags,
             has_bpdus: self.takes.has_inline_management,
             encryption,
@@ -80,9 +80,12 @@ impl Bridged {
     }
 }
 
-/// Returns the headers in front of a packet: Ethernet, VLAN tags, PPPoE without length, protocol field.
-fn header(entry: &LayoutEntry) -> Option<Box<[u8]>> {
-    let session = entry.link.session?;
+/// Returns the headers in front of a packet: Ethernet, VLAN tags and PPPoE without length, if the session has them, and
+/// the protocol field.
+fn header(entry: &LayoutEntry) -> Box<[u8]> {
+    let Some(session) = entry.link.session else {
+        return BRIDGED.to_be_bytes().into();
+    };
     let mut header = [session.peer.0, entry.link.mac.0].concat();
     for (ethertype, vlan_id) in &entry.link.tags {
         header.extend(ethertype.to_be_bytes());
@@ -92,5 +95,5 @@ fn header(entry: &LayoutEntry) -> Option<Box<[u8]>> {
     header.extend(session.header(false));
     let protocol = header.len() - 2;
     header[protocol..].copy_from_slice(&BRIDGED.to_be_bytes());
-    Some(header.into())
+    header.into()
 }

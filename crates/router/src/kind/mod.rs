@@ -11,6 +11,7 @@
 pub(crate) mod bond;
 pub(crate) mod bridge;
 pub(crate) mod bridged;
+mod carrier;
 mod idle;
 pub(crate) mod l2tp;
 mod l2tp_ether;
@@ -24,6 +25,7 @@ mod null;
 mod point_to_point;
 mod port;
 pub(crate) mod pppoe;
+pub(crate) mod pptp;
 mod station;
 #[cfg(test)]
 mod tests;

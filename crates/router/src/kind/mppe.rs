@@ -4,7 +4,7 @@ use dataplane::encap::Encapsulation;
 use dataplane::encap::mppe::{Ciphers, Mppe as Encryption};
 use dataplane::out::OutId;
 
-use super::{AnyKind, IfType, Kind, Site};
+use super::{AnyKind, IfType, Kind, Site, carrier};
 use crate::compile::LayoutEntry;
 use crate::intent::{Class, Name};
 
@@ -28,9 +28,15 @@ impl Kind for Mppe {
         if entry.invalid || entry.disabled {
             return;
         }
-        let framing = match entry.tunnel.take() {
-            Some(Encapsulation::Multilink(framing)) => Some(framing),
-            _ => None,
+        let (framing, carrier) = match entry.tunnel.take() {
+            Some(Encapsulation::Multilink(framing)) => {
+                let carrier = framing.carrier.clone();
+                (Some(framing), carrier)
+            }
+            session => {
+                entry.tunnel = session;
+                (None, carrier::of(entry))
+            }
         };
         let carries = match entry.carries {
             0 => u16::MAX,
@@ -38,9 +44,7 @@ impl Kind for Mppe {
         };
         let encryption = Encryption {
             id: site.id,
-            out: framing
-                .as_ref()
-                .map_or(entry.link.out, |framing| framing.out),
+            carrier,
             mtu: framing
                 .as_ref()
                 .map_or(self.mtu.min(carries), |framing| framing.mtu),

@@ -4,7 +4,7 @@
 use dataplane::encap::multilink::{Multilink as Framing, Sequence};
 use dataplane::out::OutId;
 
-use super::{AnyKind, IfType, Kind, Site};
+use super::{AnyKind, IfType, Kind, Site, carrier};
 use crate::compile::LayoutEntry;
 use crate::intent::{Class, Name};
 
@@ -32,7 +32,7 @@ impl Kind for Multilink {
         let carries = u16::try_from(entry.carries).unwrap_or(u16::MAX);
         let framing = Framing {
             id: site.id,
-            out: entry.link.out,
+            carrier: carrier::of(entry),
             mtu: if carries == 0 {
                 self.mtu
             } else {

@@ -1,8 +1,11 @@
 //! Property fragments of PPP clients and servers.
 
-use menu::{Kind, Property};
+use menu::{Flag, Item, Kind, Menu, MenuShape, Property};
 
+use super::RESET_COUNTERS;
+use super::pppoe_client::MONITOR;
 use crate::declare::{HOST, PPP_AUTHENTICATION, list, no, number, reference, secret, text, words};
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
 /// Interface name.
 pub(crate) const NAME: &[Property] = &[Property::new("name", Kind::Name, "Name of the interface")];
@@ -35,17 +38,6 @@ pub(crate) const fn units(kind: Kind, default: &'static str) -> [Property; 3] {
         )
         .default("disabled"),
     ]
-}
-
-/// MTU and MRU, and an MRRU without effect.
-pub(crate) const fn units_of_whole_packets(kind: Kind, default: &'static str) -> [Property; 3] {
-    let [mtu, mru, mrru] = units(kind, default);
-    [mtu, mru, mrru.inert_for(is_enabled)]
-}
-
-/// Returns true for values other than `disabled`.
-fn is_enabled(value: &str) -> bool {
-    value != "disabled"
 }
 
 /// An MTU.
@@ -152,3 +144,65 @@ pub(crate) const VERIFY: Property = no(
     "verify-server-certificate",
     "Checks the server's certificate",
 );
+
+/// Commands of the menus of tunnel protocols.
+const COMMANDS: &[menu::Command] = &[MONITOR, RESET_COUNTERS];
+
+const CLIENT_FLAGS: &[Flag] = &[Flag::new('X', "disabled", 0), Flag::new('R', "running", 0)];
+const BINDING_FLAGS: &[Flag] = &[
+    Flag::new('X', "disabled", 0),
+    Flag::new('D', "dynamic", 0),
+    Flag::new('R', "running", 0),
+];
+
+/// The distance of the default route is meaningless without `add-default-route`.
+fn of_no_route(item: &Item, name: &str) -> bool {
+    name == "default-route-distance" && !item.is("add-default-route")
+}
+
+/// A menu of clients of a tunnel protocol. `kind` is also the beginning of their names.
+pub(crate) const fn tunnel_clients(
+    path: &'static str,
+    kind: &'static str,
+    help: &'static str,
+) -> Menu {
+    Menu {
+        columns: &["name", "connect-to", "user", "profile"],
+        flags: CLIENT_FLAGS,
+        stats: INTERFACE_STATS,
+        space: Some("interface"),
+        key: Some("name"),
+        kind,
+        naming: kind,
+        moot: Some(of_no_route),
+        commands: COMMANDS,
+        ..Menu::new(path, MenuShape::List, help)
+    }
+}
+
+/// A menu of server interfaces of a tunnel protocol: bindings, and dynamic interfaces.
+pub(crate) const fn tunnel_bindings(
+    path: &'static str,
+    kind: &'static str,
+    help: &'static str,
+) -> Menu {
+    Menu {
+        properties: &[BINDING, LINK_TIMES, INTERFACE_COUNTERS, COMMENT_DISABLED],
+        columns: &[
+            "name",
+            "user",
+            "mtu",
+            "client-address",
+            "uptime",
+            "encoding",
+        ],
+        flags: BINDING_FLAGS,
+        stats: INTERFACE_STATS,
+        space: Some("interface"),
+        key: Some("name"),
+        kind,
+        naming: kind,
+        commands: COMMANDS,
+        ..Menu::new(path, MenuShape::List, help)
+    }
+}

@@ -1,15 +1,13 @@
 //! `/interface/l2tp-client`: L2TP clients (RFC 2661, RFC 3931).
 
-use menu::{Family, Flag, Item, Kind, Menu, MenuShape, Property};
+use menu::{Family, Kind, Menu, Property};
 
-use super::RESET_COUNTERS;
 use super::dial::{
     ALLOW, CONNECT_TO, NAME, ON_DEMAND, PEER_DNS, UNIT, USER, keepalive, profile, routes,
-    units_of_whole_packets,
+    tunnel_clients, units,
 };
-use super::pppoe_client::MONITOR;
 use crate::declare::{no, secret, text, words};
-use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES};
 
 /// Cookie lengths of L2TPv3.
 pub(crate) const COOKIE: &[&str] = &["0", "4-bytes", "8-bytes"];
@@ -21,15 +19,10 @@ fn is_version_3(value: &str) -> bool {
     value != "l2tpv2"
 }
 
-/// The distance of the default route is meaningless without `add-default-route`.
-fn of_no_route(item: &Item, name: &str) -> bool {
-    name == "default-route-distance" && !item.is("add-default-route")
-}
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         NAME,
-        &units_of_whole_packets(UNIT, "1450"),
+        &units(UNIT, "1450"),
         &[CONNECT_TO],
         USER,
         &[
@@ -64,14 +57,5 @@ pub(crate) static MENU: Menu = Menu {
         INTERFACE_COUNTERS,
         COMMENT_WAITING,
     ],
-    columns: &["name", "connect-to", "user", "profile"],
-    flags: &[Flag::new('X', "disabled", 0), Flag::new('R', "running", 0)],
-    stats: INTERFACE_STATS,
-    space: Some("interface"),
-    key: Some("name"),
-    kind: "l2tp-out",
-    naming: "l2tp-out",
-    moot: Some(of_no_route),
-    commands: &[MONITOR, RESET_COUNTERS],
-    ..Menu::new("/interface/l2tp-client", MenuShape::List, "L2TP clients")
+    ..tunnel_clients("/interface/l2tp-client", "l2tp-out", "L2TP clients")
 };

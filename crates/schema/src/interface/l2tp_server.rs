@@ -2,37 +2,12 @@
 
 pub(crate) mod server;
 
-use menu::{Flag, Menu, MenuShape};
+use menu::Menu;
 
-use super::RESET_COUNTERS;
-use super::dial::BINDING;
-use super::pppoe_client::MONITOR;
-use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
+use super::dial::tunnel_bindings;
 
-pub(crate) static MENU: Menu = Menu {
-    properties: &[BINDING, LINK_TIMES, INTERFACE_COUNTERS, COMMENT_DISABLED],
-    columns: &[
-        "name",
-        "user",
-        "mtu",
-        "client-address",
-        "uptime",
-        "encoding",
-    ],
-    flags: &[
-        Flag::new('X', "disabled", 0),
-        Flag::new('D', "dynamic", 0),
-        Flag::new('R', "running", 0),
-    ],
-    stats: INTERFACE_STATS,
-    space: Some("interface"),
-    key: Some("name"),
-    kind: "l2tp-in",
-    naming: "l2tp-in",
-    commands: &[MONITOR, RESET_COUNTERS],
-    ..Menu::new(
-        "/interface/l2tp-server",
-        MenuShape::List,
-        "Interfaces of L2TP sessions",
-    )
-};
+pub(crate) static MENU: Menu = tunnel_bindings(
+    "/interface/l2tp-server",
+    "l2tp-in",
+    "Interfaces of L2TP sessions",
+);

@@ -3,9 +3,10 @@
 use menu::Menu;
 
 use super::dial::{
-    ALLOW, CONNECT_TO, NAME, PEER_DNS, ROUTES, UNIT, USER, keepalive, profile, units,
+    ALLOW, CONNECT_TO, NAME, ON_DEMAND, PEER_DNS, UNIT, USER, keepalive, profile, routes,
+    tunnel_clients, units,
 };
-use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -14,13 +15,11 @@ pub(crate) static MENU: Menu = Menu {
         &[CONNECT_TO],
         USER,
         &[profile("profile", "default-encryption"), keepalive("60")],
-        ROUTES,
+        &routes(ON_DEMAND),
         &[PEER_DNS, ALLOW],
         LINK_TIMES,
         INTERFACE_COUNTERS,
         COMMENT_WAITING,
     ],
-    columns: &["name", "connect-to", "user", "profile"],
-    naming: "pptp-out",
-    ..idle_interfaces("/interface/pptp-client", "pptp-out", "PPTP clients")
+    ..tunnel_clients("/interface/pptp-client", "pptp-out", "PPTP clients")
 };

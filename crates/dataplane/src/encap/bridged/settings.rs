@@ -2,20 +2,21 @@
 
 use frame::InterfaceId;
 
+use crate::encap::carrier::Carrier;
 use crate::encap::mppe::Mppe;
 use crate::encap::multilink::Multilink;
-use crate::out::OutId;
 
 /// A bridged session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bridged {
     /// The session's interface.
     pub id: InterfaceId,
-    /// The out of the interface that carries the session.
-    pub out: OutId,
+    /// What carries the session.
+    pub carrier: Carrier,
     /// The longest PPP packet in bytes that the link carries whole, without protocol field.
     pub mtu: u16,
-    /// Headers in front of a packet: Ethernet, VLAN tags, PPPoE, and the protocol field. The length is filled in.
+    /// Headers in front of a packet: Ethernet, VLAN tags and PPPoE, whose length is filled in, or none; behind them the
+    /// protocol field.
     pub header: Box<[u8]>,
     /// The other end takes frames with VLAN tags.
     pub has_tags: bool,
@@ -28,11 +29,11 @@ pub struct Bridged {
 }
 
 impl Bridged {
-    /// Returns true if the session takes session data of this PPP protocol.
-    pub(in crate::encap) fn takes(&self, protocol: u16) -> bool {
+    /// Returns the PPP protocol of the frames on the link.
+    pub(in crate::encap) const fn protocol(&self) -> u16 {
         match self.encryption {
-            Some(_) => protocol == ppp::ENCRYPTED,
-            None => protocol == ppp::BRIDGED,
+            Some(_) => ppp::ENCRYPTED,
+            None => ppp::BRIDGED,
         }
     }
 }

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::settings::CallIds;
-use crate::demux::pppoe::ethertype_of;
+use crate::encap::session_data::data_protocol;
 use crate::flow::upper4;
 
 /// Bytes of a UDP header.
@@ -15,19 +15,17 @@ pub(super) const SEQUENCE: u16 = 0x0800;
 const OFFSET: u16 = 0x0200;
 pub(super) const VERSION: u16 = 2;
 const VERSION_MASK: u16 = 0x000f;
-/// Address and control field of PPP (RFC 1662, 3.1).
-pub(super) const PPP_ADDRESS: [u8; 2] = [0xff, 0x03];
 
-/// A data message with an IP packet.
+/// A data message with a packet for the data plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Data {
     /// Numbers of the receiver.
     pub(super) ids: CallIds,
     /// Sequence number, if the other end numbers its packets.
     pub(super) ns: Option<u16>,
-    /// EtherType of the packet.
-    pub(super) ethertype: u16,
-    /// Offset of the packet in the message.
+    /// PPP protocol of the packet.
+    pub(super) protocol: u16,
+    /// Offset of the packet in the message, behind its protocol field.
     pub(super) at: usize,
     /// End of the message: its length field, or the end of the datagram.
     pub(super) end: usize,
@@ -63,15 +61,12 @@ impl Data {
         if flags & OFFSET != 0 {
             at += 2 + usize::from(word(at)?);
         }
-        if message.get(at..)?.starts_with(&PPP_ADDRESS) {
-            at += PPP_ADDRESS.len();
-        }
-        let ethertype = ethertype_of(word(at)?)?;
-        at += 2;
+        let (protocol, length) = data_protocol(message.get(at..)?)?;
+        at += length;
         (at <= end && end <= message.len()).then_some(Self {
             ids,
             ns,
-            ethertype,
+            protocol,
             at,
             end,
         })

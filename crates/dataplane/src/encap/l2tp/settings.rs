@@ -44,7 +44,7 @@ pub struct L2tp {
 
 impl L2tp {
     /// Returns true if packets of the session may pass: they need no protection, or a policy protects them.
-    pub(super) fn may_pass(&self, ipsec: &Ipsec) -> bool {
+    pub(in crate::encap) fn may_pass(&self, ipsec: &Ipsec) -> bool {
         !self.protected || is_protected(&ipsec.policies, self.local, self.remote)
     }
 }

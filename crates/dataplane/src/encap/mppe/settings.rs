@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use frame::InterfaceId;
 use ppp::{Decryptor, Encryption, Encryptor};
 
+use crate::encap::carrier::Carrier;
 use crate::encap::multilink::Multilink;
-use crate::out::OutId;
 
 /// The encryption of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mppe {
     /// The session's interface.
     pub id: InterfaceId,
-    /// The out of the interface that carries the session.
-    pub out: OutId,
+    /// What carries the session.
+    pub carrier: Carrier,
     /// The longest PPP packet in bytes that the link carries whole, without protocol field.
     pub mtu: u16,
     /// Multilink framing below the encryption.

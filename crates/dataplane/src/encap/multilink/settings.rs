@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use frame::InterfaceId;
 
-use crate::out::OutId;
+use crate::encap::carrier::Carrier;
 
 /// The framing of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Multilink {
     /// The session's interface.
     pub id: InterfaceId,
-    /// The out of the interface that carries the session.
-    pub out: OutId,
+    /// What carries the session.
+    pub carrier: Carrier,
     /// The longest packet in bytes that the link carries whole.
     pub mtu: u16,
     /// The longest packet in bytes that this end reassembles.

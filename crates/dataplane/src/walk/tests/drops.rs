@@ -328,8 +328,9 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Reasons that tests elsewhere cover.
-const ELSEWHERE: [&[DropReason]; 15] = [
+const ELSEWHERE: [&[DropReason]; 16] = [
     &OF_L2TP,
+    &OF_PPTP,
     &OF_MPPE,
     &OF_SESSIONS,
     &OF_PPP,
@@ -362,12 +363,26 @@ const OF_L2TP: [DropReason; 12] = [
     DropReason::L2tpFull,
 ];
 
+/// Covered by the tests of PPTP: of packets in its encapsulation, of messages in its machine.
+const OF_PPTP: [DropReason; 8] = [
+    DropReason::PptpMalformed,
+    DropReason::PptpUnknown,
+    DropReason::PptpCall,
+    DropReason::PptpPeer,
+    DropReason::PptpSequence,
+    DropReason::PptpState,
+    DropReason::PptpDisabled,
+    DropReason::PptpFull,
+];
+
 /// Covered by the tests of PPPoE: of sessions here, of discovery in its machines.
-const OF_SESSIONS: [DropReason; 10] = [
+const OF_SESSIONS: [DropReason; 12] = [
     DropReason::PppoeMalformed,
     DropReason::PppoeLength,
     DropReason::PppoeSession,
     DropReason::PppoeProtocol,
+    DropReason::PppProtocol,
+    DropReason::PppGuesses,
     DropReason::PppoeTag,
     DropReason::PppoeService,
     DropReason::PppoeCookie,

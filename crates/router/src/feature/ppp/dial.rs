@@ -1,7 +1,8 @@
 //! Settings of PPP clients that all services share: user, profile, routes, DNS.
 
+use machine::Duration;
 use menu::{Item, Value};
-use ppp::{Method, Methods};
+use ppp::{Keepalive, Method, Methods};
 
 use crate::intent::{ItemId, Name};
 use crate::read;
@@ -79,4 +80,21 @@ pub(in crate::feature::ppp) fn methods(item: &Item, property: &str) -> Methods {
         Method::ALL.into_iter().find(|method| method.name() == word)
     };
     words.iter().filter_map(named).collect()
+}
+
+/// Reads a packet size; `None` for a word such as `auto` or `disabled`.
+pub(in crate::feature::ppp) fn unit(item: &Item, property: &str) -> Option<u16> {
+    item.number(property)
+        .and_then(|unit| u16::try_from(unit).ok())
+}
+
+/// Reads `max-mtu` or `max-mru` of a tunnel, in bytes.
+pub(in crate::feature::ppp) fn tunnel_unit(item: &Item, property: &str) -> u16 {
+    unit(item, property).unwrap_or(1450)
+}
+
+/// Reads `keepalive-timeout` of a tunnel; `None` for `disabled`.
+pub(in crate::feature::ppp) fn tunnel_keepalive(item: &Item) -> Option<Keepalive> {
+    let seconds = u64::try_from(item.number("keepalive-timeout")?).ok()?;
+    Some(Keepalive::tunnel(Duration::from_secs(seconds)))
 }

@@ -57,6 +57,11 @@ impl Ppp {
         now: Instant,
         out: &mut Effects,
     ) {
+        let is_server = matches!(setup.end, LinkEnd::Server { .. });
+        if is_server && self.guesses.exceeds(&setup.caller_id, now) {
+            out.push(Effect::Lost(DropReason::PppGuesses, 1));
+            return self.carriers[at].close(link, now, out);
+        }
         self.serial += 1;
         let serial = self.serial;
         if let LinkEnd::Client(dial) = &setup.end {

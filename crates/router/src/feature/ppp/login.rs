@@ -143,8 +143,9 @@ impl Ppp {
         Event::Granted(answer)
     }
 
+    /// Logs a refused login. Returns the answer for the session.
     pub(super) fn refuse(
-        &self,
+        &mut self,
         serial: u64,
         user: &str,
         refusal: &Refusal,
@@ -173,6 +174,9 @@ impl Ppp {
             };
             let topics = self.topics(session.carrier, "error");
             out.log(topics, format!("{label}: {text}"));
+            if matches!(refusal, Refusal::Authentication) {
+                self.guesses.note(&session.setup.caller_id);
+            }
         }
         Event::Refused("authentication failed".into())
     }

@@ -18,6 +18,7 @@ mod demand;
 mod dial;
 mod drive;
 mod grant;
+mod guesses;
 mod login;
 mod monitor;
 mod names;
@@ -51,6 +52,7 @@ use self::aaa::Aaa;
 use self::bindings::Bindings;
 use self::carrier::{Carrier, CarrierOutput, LinkEvent, LinkId};
 use self::demand::Demands;
+use self::guesses::Guesses;
 use self::names::InterfaceNames;
 use self::prefix::LastPrefixes;
 use self::profile::Profiles;
@@ -58,6 +60,7 @@ use self::rules::SharedRules;
 use self::secret::Secrets;
 use self::session::Session;
 use super::hear::{ReceiveOutcome, ReceivedPacket};
+use super::stream::StreamEvent;
 use super::{Effect, Effects, Feature, View, concerns, each_item};
 use crate::clock::DayClock;
 use crate::drive::timers::Timers;
@@ -106,6 +109,7 @@ pub(crate) struct Ppp {
     bindings: Bindings,
     demands: Demands,
     names: InterfaceNames,
+    guesses: Guesses,
     /// Authenticated sessions by user.
     users: BTreeSet<(Name, u64)>,
     /// Sessions by the address of the user.
@@ -255,6 +259,14 @@ impl Feature for Ppp {
         }
     }
 
+    fn stream(&mut self, event: &StreamEvent, now: Instant, out: &mut Effects) {
+        for at in 0..self.carriers.len() {
+            self.of_carrier(at, now, out, |carrier, out| {
+                carrier.stream(event, now, out);
+            });
+        }
+    }
+
     fn radius_answered(&mut self, number: u64, answer: Answer, now: Instant, out: &mut Effects) {
         self.answered(number, answer, now, out);
     }
@@ -311,6 +323,7 @@ impl Ppp {
             bindings: Bindings::default(),
             demands: Demands::default(),
             names: InterfaceNames::default(),
+            guesses: Guesses::default(),
             users: BTreeSet::new(),
             addresses: BTreeMap::new(),
             interfaces: BTreeMap::new(),

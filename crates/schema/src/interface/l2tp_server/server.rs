@@ -3,9 +3,7 @@
 use menu::{Kind, Menu, MenuShape, Property};
 
 use crate::declare::{no, secret, text, words};
-use crate::interface::dial::{
-    ENABLED, UNIT, authentication, keepalive, profile, units_of_whole_packets,
-};
+use crate::interface::dial::{ENABLED, UNIT, authentication, keepalive, profile, units};
 use crate::interface::l2tp_client::{COOKIE, DIGEST};
 
 /// Returns true for words that allow version 3 or Ethernet alone.
@@ -16,7 +14,7 @@ fn needs_version_3(value: &str) -> bool {
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[ENABLED],
-        &units_of_whole_packets(UNIT, "1450"),
+        &units(UNIT, "1450"),
         &[
             authentication("pap,chap,mschap1,mschap2"),
             keepalive("30"),

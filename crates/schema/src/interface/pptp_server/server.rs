@@ -1,8 +1,7 @@
 //! `/interface/pptp-server/server`: the PPTP server.
 
-use menu::Menu;
+use menu::{Menu, MenuShape};
 
-use crate::fragment::idle_settings;
 use crate::interface::dial::{ENABLED, UNIT, authentication, keepalive, profile, units};
 
 pub(crate) static MENU: Menu = Menu {
@@ -15,5 +14,9 @@ pub(crate) static MENU: Menu = Menu {
             profile("default-profile", "default-encryption"),
         ],
     ],
-    ..idle_settings("/interface/pptp-server/server", "PPTP server")
+    ..Menu::new(
+        "/interface/pptp-server/server",
+        MenuShape::Settings,
+        "PPTP server",
+    )
 };

@@ -41,14 +41,14 @@ impl Encrypted {
         let ciphers = Ciphers::new(&encryption);
         let framing = mrru.map(|mrru| Multilink {
             id: FIRST,
-            out: OutId::port(0),
+            carrier: OutId::port(0).into(),
             mtu: MTU,
             mrru,
             sequence: Sequence::default(),
         });
         let mppe = Mppe {
             id: FIRST,
-            out: OutId::port(0),
+            carrier: OutId::port(0).into(),
             mtu: MTU,
             framing,
             ciphers: ciphers.clone(),
@@ -222,7 +222,7 @@ fn encrypted_packets_are_routed_and_others_are_dropped_by_name() {
         let expected = [
             (DropReason::MppeMalformed, 1),
             (DropReason::MppePlain, 1),
-            (DropReason::PppoeProtocol, 1),
+            (DropReason::PppProtocol, 1),
         ];
         assert_eq!(drops, expected);
     }

@@ -14,7 +14,7 @@ fn framed() -> Rig {
     let mut rig = with_sessions();
     let framing = Multilink {
         id: FIRST,
-        out: OutId::port(0),
+        carrier: OutId::port(0).into(),
         mtu: MTU,
         mrru: MRRU,
         sequence: Sequence::default(),
@@ -146,7 +146,7 @@ fn fragments_become_packets_and_what_is_lost_is_counted() {
     for frame in compressed {
         assert!(rig.pass(frame).is_empty());
     }
-    assert!(rig.drops().contains(&(DropReason::PppoeProtocol, 1)));
+    assert!(rig.drops().contains(&(DropReason::PppProtocol, 1)));
 }
 
 #[test]

@@ -10,8 +10,10 @@
 #[cfg(test)]
 mod bare;
 mod budget;
+mod clients;
 mod l2tp;
 mod pppoe;
+mod pptp;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
 
 use super::dial::Dial;
 use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
+use crate::feature::stream::StreamEvent;
 use crate::feature::{Effects, View};
 use crate::intent::Name;
 use crate::kind::AnyKind;
@@ -37,6 +40,7 @@ const CARRIERS: &[Registration] = &[
     bare::CARRIER,
     l2tp::CARRIER,
     pppoe::CARRIER,
+    pptp::CARRIER,
 ];
 
 /// Registration of a carrier.
@@ -160,6 +164,9 @@ pub(in crate::feature::ppp) trait Carrier: Debug + Send {
         _out: &mut CarrierOutput<'_>,
     ) {
     }
+
+    /// Handles an event of a TCP connection that the carrier requested.
+    fn stream(&mut self, _event: &StreamEvent, _now: Instant, _out: &mut CarrierOutput<'_>) {}
 
     /// Dials a client that dials on demand, for a packet. Does nothing for other items, and while the client dials.
     fn dial(&mut self, _item: Id, _now: Instant, _out: &mut CarrierOutput<'_>) {}

@@ -3,11 +3,11 @@
 //! The crate `l2tp` has the tunnels as one machine. Its messages are datagrams of this router. A link is a session of
 //! L2TP: tunnel and session number, and the UDP ends of the tunnel.
 
-mod clients;
 mod links;
 mod settings;
 
-use std::collections::BTreeSet;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::DropReason;
@@ -17,9 +17,9 @@ use l2tp::{Action, Endpoint, Event, Fault, Opened, Path, Reason};
 use machine::{Instant, Machine, Rng};
 use menu::{Changes, Id};
 
-use self::clients::{Clients, PORT, Step};
 use self::links::{Link, Links, Uses, datagram, v4};
 use self::settings::{Client, SECRETS, Server};
+use super::clients::{Clients, Step};
 use super::{
     Carrier, CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration,
 };
@@ -31,6 +31,10 @@ use crate::running::Running;
 
 /// Menu of the server.
 const SERVER: &str = "/interface/l2tp-server/server";
+/// UDP port of L2TP.
+const PORT: u16 = 1701;
+/// First of the random source ports, and their number.
+const RANDOM_PORTS: (u16, u16) = (49_152, 16_384);
 /// Menu with the name of this router.
 const IDENTITY: &str = "/system/identity";
 /// Name of the service, and of the protocol in logs.
@@ -59,8 +63,11 @@ pub(super) const CARRIER: Registration = Registration {
 struct L2tp {
     machine: Endpoint,
     links: Links,
-    clients: Clients,
+    clients: Clients<Client>,
+    /// Source ports of clients with `random-source-port`.
+    ports: BTreeMap<ItemId, u16>,
     server: Option<Server>,
+    rng: Rng,
 }
 
 impl L2tp {
@@ -75,8 +82,10 @@ impl L2tp {
         Self {
             machine: Endpoint::new(settings, secrets.split()),
             links: Links::default(),
-            clients: Clients::new(secrets.split()),
+            clients: Clients::new(),
+            ports: BTreeMap::new(),
             server: None,
+            rng: secrets.split(),
         }
     }
 
@@ -243,7 +252,9 @@ impl L2tp {
             out.effects.log("l2tp,ppp,info", message);
         }
         // A server that was restarted has lost its associations, and receives nothing that this end protects.
-        let remote = self.clients.protected_remote(client);
+        let settings = self.clients.settings(client);
+        let is_protected = settings.is_some_and(|settings| settings.needs_ipsec);
+        let remote = self.clients.server(client).filter(|_| is_protected);
         if let Some(remote) = remote.filter(|_| *reason == Reason::Timeout) {
             out.effects.push(Effect::ResetIke(remote));
         }
@@ -253,7 +264,8 @@ impl L2tp {
     /// Returns whether messages of an address are accepted only if a policy protects them.
     fn needs_ipsec(&self, path: &Path) -> bool {
         let server = self.server.as_ref();
-        let of_client = self.clients.needs_ipsec(path.address());
+        let of_client = self.clients.of_server(path.address());
+        let of_client = of_client.map(|client| client.needs_ipsec);
         of_client.unwrap_or_else(|| server.is_some_and(|server| server.needs_ipsec))
     }
 
@@ -263,7 +275,17 @@ impl L2tp {
                 self.feed(Event::Hangup(client), now, out);
             }
             Step::Close(link) => out.events.push(LinkEvent::Close(link)),
-            Step::Dial(client, path) => {
+            Step::Dial(client, remote) => {
+                let settings = self.clients.settings(client);
+                let source = settings.and_then(|settings| settings.source);
+                let is_protected = settings.is_some_and(|settings| settings.needs_ipsec);
+                let local = source.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+                let port = self.ports.get(&client).copied().unwrap_or(PORT);
+                let path = Path {
+                    local: SocketAddr::new(local, port),
+                    remote: SocketAddr::new(IpAddr::V4(remote), PORT),
+                    is_protected,
+                };
                 self.feed(Event::Dial { client, path }, now, out);
             }
         }
@@ -292,7 +314,7 @@ impl Carrier for L2tp {
         if !serves && !self.clients.any() {
             return Vec::new();
         }
-        let ports: BTreeSet<u16> = self.clients.ports().chain([PORT]).collect();
+        let ports: BTreeSet<u16> = self.ports.values().copied().chain([PORT]).collect();
         let matches = ports
             .into_iter()
             .map(|port| Match::Udp { ipv6: false, port });
@@ -313,6 +335,16 @@ impl Carrier for L2tp {
             changed.push((id, item.and_then(Client::read)));
         });
         for (id, settings) in changed {
+            let is_random = { settings.as_ref() }.is_some_and(|client| client.has_random_port);
+            match is_random {
+                true => {
+                    _ = self
+                        .ports
+                        .entry(id)
+                        .or_insert_with(|| random_port(&mut self.rng))
+                }
+                false => _ = self.ports.remove(&id),
+            }
             if let Some(step) = self.clients.set(id, settings, view.now, out.effects) {
                 self.step(step, view.now, out);
             }
@@ -400,7 +432,7 @@ impl Carrier for L2tp {
     fn resolved(
         &mut self,
         name: &str,
-        addresses: &[core::net::IpAddr],
+        addresses: &[IpAddr],
         now: Instant,
         out: &mut CarrierOutput<'_>,
     ) {
@@ -414,6 +446,12 @@ impl Carrier for L2tp {
     fn client_status(&self, item: Id) -> Option<&'static str> {
         self.clients.status(item.0)
     }
+}
+
+/// Returns a random source port.
+fn random_port(rng: &mut Rng) -> u16 {
+    let (first, count) = RANDOM_PORTS;
+    first + rng.below(count.into()) as u16
 }
 
 /// Returns the setup of a link.

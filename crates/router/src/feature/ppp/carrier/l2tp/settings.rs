@@ -3,25 +3,16 @@
 use core::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use machine::Duration;
 use menu::{Item, Store, Value};
 use ppp::{Keepalive, Methods, Role};
 
+use super::super::clients::{ClientSettings, Remote};
 use crate::feature::ppp::dial::{self, Dial};
 use crate::intent::Name;
 use crate::read;
 
 /// Menu of the secrets of tunnels.
 pub(super) const SECRETS: &str = "/ppp/l2tp-secret";
-
-/// The server of a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Remote {
-    /// `connect-to` is an address.
-    Address(IpAddr),
-    /// `connect-to` is a DNS name.
-    Name(Arc<str>),
-}
 
 /// Settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +30,7 @@ pub(super) struct Client {
     pub(super) missing: Option<&'static str>,
     max_mtu: u16,
     max_mru: u16,
+    mrru: Option<u16>,
     keepalive: Option<Keepalive>,
 }
 
@@ -56,24 +48,20 @@ impl Client {
         } else {
             None
         };
-        let remote = item.get("connect-to")?;
-        let remote = match remote.as_address() {
-            Some(address) => Remote::Address(address),
-            None => Remote::Name(remote.as_str()?.into()),
-        };
         let source = item.get("src-address").and_then(Value::as_address);
         Some(Self {
             dial: Arc::new(Dial::read(item)?),
-            remote,
+            remote: Remote::read(item)?,
             source: source.filter(|source| !source.is_unspecified()),
             has_random_port: item.is("random-source-port"),
             on_demand: item.is("dial-on-demand"),
             is_fast: item.is("allow-fast-path"),
             needs_ipsec,
             missing,
-            max_mtu: unit(item, "max-mtu"),
-            max_mru: unit(item, "max-mru"),
-            keepalive: keepalive(item),
+            max_mtu: dial::tunnel_unit(item, "max-mtu"),
+            max_mru: dial::tunnel_unit(item, "max-mru"),
+            mrru: dial::unit(item, "mrru"),
+            keepalive: dial::tunnel_keepalive(item),
         })
     }
 
@@ -84,11 +72,31 @@ impl Client {
             max_mtu: self.max_mtu,
             methods: self.dial.methods,
             keepalive: self.keepalive,
-            can_encrypt: false,
-            can_bridge: false,
+            mrru: self.mrru,
             hdlc_options: true,
             ..ppp::Settings::pppoe(Role::Client)
         }
+    }
+}
+
+impl ClientSettings for Client {
+    const TOPICS: &'static str = "l2tp,ppp";
+    const NO_IPV6: &'static str = "L2TP over IPv6 is not implemented";
+
+    fn dial(&self) -> &Dial {
+        &self.dial
+    }
+
+    fn remote(&self) -> &Remote {
+        &self.remote
+    }
+
+    fn is_on_demand(&self) -> bool {
+        self.on_demand
+    }
+
+    fn missing(&self) -> Option<&'static str> {
+        self.missing
     }
 }
 
@@ -119,13 +127,12 @@ impl Server {
         let max_sessions = item.number("max-sessions").filter(|max| *max > 0);
         let methods: Methods = dial::methods(item, "authentication");
         let of_ppp = ppp::Settings {
-            max_mru: unit(item, "max-mru"),
-            max_mtu: unit(item, "max-mtu"),
+            max_mru: dial::tunnel_unit(item, "max-mru"),
+            max_mtu: dial::tunnel_unit(item, "max-mtu"),
             methods,
-            keepalive: keepalive(item),
+            keepalive: dial::tunnel_keepalive(item),
             local_name: identity.into(),
-            can_encrypt: false,
-            can_bridge: false,
+            mrru: dial::unit(item, "mrru"),
             hdlc_options: true,
             ..ppp::Settings::pppoe(Role::Server)
         };
@@ -154,17 +161,4 @@ pub(super) fn secrets(store: &Store) -> l2tp::Secrets {
         }
     }
     all
-}
-
-/// Reads a packet size in bytes.
-fn unit(item: &Item, property: &str) -> u16 {
-    let unit = item.number(property);
-    unit.and_then(|unit| u16::try_from(unit).ok())
-        .unwrap_or(1450)
-}
-
-/// Reads `keepalive-timeout`; `None` for `disabled`.
-fn keepalive(item: &Item) -> Option<Keepalive> {
-    let seconds = u64::try_from(item.number("keepalive-timeout")?).ok()?;
-    Some(Keepalive::tunnel(Duration::from_secs(seconds)))
 }

@@ -17,7 +17,7 @@ use super::ports::{Port, Ports};
 use super::{Arrival, ItemsOn, client_drop, items_on};
 use crate::drive::timers::Timers;
 use crate::feature::hear::{Outgoing, ReceiveOutcome};
-use crate::feature::ppp::dial::Dial;
+use crate::feature::ppp::dial::{self, Dial};
 use crate::feature::{View, each_item};
 use crate::intent::{ItemId, Name};
 use crate::kind::pppoe as kind;
@@ -493,18 +493,12 @@ fn settings(item: &Item) -> Option<Settings> {
             host_uniq: hexadecimal(item.text("host-uniq")),
             max_payload: None,
         },
-        max_mtu: unit(item, "max-mtu"),
-        max_mru: unit(item, "max-mru"),
-        mrru: unit(item, "mrru"),
+        max_mtu: dial::unit(item, "max-mtu"),
+        max_mru: dial::unit(item, "max-mru"),
+        mrru: dial::unit(item, "mrru"),
         keepalive: keepalive(item),
         on_demand: item.is("dial-on-demand"),
     })
-}
-
-/// Reads a packet size; `None` for a word such as `auto` or `disabled`.
-pub(super) fn unit(item: &Item, property: &str) -> Option<u16> {
-    item.number(property)
-        .and_then(|unit| u16::try_from(unit).ok())
 }
 
 /// Reads `keepalive-timeout`; `None` for `disabled`.

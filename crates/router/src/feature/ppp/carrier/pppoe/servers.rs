@@ -13,7 +13,7 @@ use wire::pppoe::{MRU, Packet};
 
 use super::super::budget::Budget;
 use super::super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup};
-use super::clients::{keepalive, unit};
+use super::clients::keepalive;
 use super::links::{Key, Link, LinkRole, Links};
 use super::ports::{Port, Ports};
 use super::vlans::VlanKey;
@@ -515,9 +515,9 @@ fn settings(item: &Item) -> Option<Settings> {
         chosen: Chosen::read(item.get("interface")),
         profile: read::name(item, "default-profile").unwrap_or_else(|| "default".into()),
         methods: dial::methods(item, "authentication"),
-        max_mtu: unit(item, "max-mtu"),
-        max_mru: unit(item, "max-mru"),
-        mrru: unit(item, "mrru"),
+        max_mtu: dial::unit(item, "max-mtu"),
+        max_mru: dial::unit(item, "max-mru"),
+        mrru: dial::unit(item, "mrru"),
         keepalive: keepalive(item),
         accepts_empty: item.is("accept-empty-service"),
         pado_delay: Duration::from_millis(millis),

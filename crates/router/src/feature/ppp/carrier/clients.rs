@@ -1,25 +1,64 @@
-//! Items of `/interface/l2tp-client`: when they dial, and to which address.
+//! Items of clients of tunnels, such as `/interface/l2tp-client`: when they dial, and to which address.
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::fmt::Debug;
+use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use l2tp::Path;
-use machine::{Duration, Instant, Rng};
+use machine::{Duration, Instant};
+use menu::Item;
 
-use super::super::LinkId;
-use super::settings::{Client, Remote};
+use super::LinkId;
 use crate::drive::timers::Timers;
+use crate::feature::ppp::dial::Dial;
 use crate::feature::{Effect, Effects};
 use crate::intent::ItemId;
 
-/// UDP port of L2TP.
-pub(super) const PORT: u16 = 1701;
-/// First of the random source ports, and their number.
-const RANDOM_PORTS: (u16, u16) = (49_152, 16_384);
 /// Delay before the first and the longest before a further attempt.
 const FIRST_DELAY: Duration = Duration::from_secs(2);
 const MAX_DELAY: Duration = Duration::from_secs(32);
+
+/// The server of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Remote {
+    /// `connect-to` is an address.
+    Address(IpAddr),
+    /// `connect-to` is a DNS name.
+    Name(Arc<str>),
+}
+
+impl Remote {
+    /// Reads `connect-to`.
+    pub(super) fn read(item: &Item) -> Option<Self> {
+        let remote = item.get("connect-to")?;
+        Some(match remote.as_address() {
+            Some(address) => Self::Address(address),
+            None => Self::Name(remote.as_str()?.into()),
+        })
+    }
+}
+
+/// Settings of a client item.
+pub(super) trait ClientSettings: Debug + PartialEq {
+    /// Topics of its log lines, without the severity: `l2tp,ppp`.
+    const TOPICS: &'static str;
+    /// Log line of a client whose server has an IPv6 address.
+    const NO_IPV6: &'static str;
+
+    /// Returns the settings that all services share.
+    fn dial(&self) -> &Dial;
+
+    /// Returns the server.
+    fn remote(&self) -> &Remote;
+
+    /// Returns whether it dials for packets only (`dial-on-demand`).
+    fn is_on_demand(&self) -> bool;
+
+    /// Returns a setting that this router does not implement, as the log names it.
+    fn missing(&self) -> Option<&'static str> {
+        None
+    }
+}
 
 /// State of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,52 +75,49 @@ enum State {
 
 /// A client item.
 #[derive(Debug)]
-struct ClientItem {
+struct ClientItem<S> {
     /// Its settings; `None` for a disabled or removed item whose session is ending.
-    settings: Option<Arc<Client>>,
+    settings: Option<Arc<S>>,
     state: State,
     /// Resolved address of the server.
     remote: Option<IpAddr>,
-    port: u16,
     delay: Duration,
     /// A packet was routed to its interface since the last session; for clients that dial on demand.
     is_demanded: bool,
 }
 
-impl ClientItem {
+impl<S: ClientSettings> ClientItem<S> {
     fn waits_for_packets(&self) -> bool {
         let settings = self.settings.as_ref();
-        settings.is_some_and(|settings| settings.on_demand) && !self.is_demanded
+        settings.is_some_and(|settings| settings.is_on_demand()) && !self.is_demanded
     }
 }
 
 /// A step of a client that the carrier takes.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// End the client's tunnel, without a session.
+    /// End the client's connection, without a session.
     Hangup(ItemId),
     /// Let PPP end the session.
     Close(LinkId),
-    /// Open a tunnel and a session.
-    Dial(ItemId, Path),
+    /// Open a connection to this address, and a session.
+    Dial(ItemId, Ipv4Addr),
 }
 
 /// All client items.
 #[derive(Debug)]
-pub(super) struct Clients {
-    all: BTreeMap<ItemId, ClientItem>,
+pub(super) struct Clients<S> {
+    all: BTreeMap<ItemId, ClientItem<S>>,
     names: BTreeSet<(Arc<str>, ItemId)>,
     timers: Timers<ItemId>,
-    rng: Rng,
 }
 
-impl Clients {
-    pub(super) fn new(rng: Rng) -> Self {
+impl<S: ClientSettings> Clients<S> {
+    pub(super) fn new() -> Self {
         Self {
             all: BTreeMap::new(),
             names: BTreeSet::new(),
             timers: Timers::default(),
-            rng,
         }
     }
 
@@ -90,36 +126,28 @@ impl Clients {
         !self.all.is_empty()
     }
 
-    /// Returns the random source ports of all clients.
-    pub(super) fn ports(&self) -> impl Iterator<Item = u16> {
-        let ports = self.all.values().map(|client| client.port);
-        ports.filter(|port| *port != PORT)
-    }
-
     /// Returns the settings of a client.
-    pub(super) fn settings(&self, id: ItemId) -> Option<&Arc<Client>> {
+    pub(super) fn settings(&self, id: ItemId) -> Option<&Arc<S>> {
         self.all.get(&id)?.settings.as_ref()
     }
 
-    /// Returns whether the client of a server with this address needs IPsec; `None` without such a client.
-    pub(super) fn needs_ipsec(&self, remote: IpAddr) -> Option<bool> {
+    /// Returns the settings of the first client whose server has this address.
+    pub(super) fn of_server(&self, remote: IpAddr) -> Option<&S> {
         let mut all = self.all.values();
         let client = all.find(|client| client.remote == Some(remote))?;
-        Some(client.settings.as_ref()?.needs_ipsec)
+        client.settings.as_deref()
     }
 
-    /// Returns the address of a client's server, if the client needs IPsec.
-    pub(super) fn protected_remote(&self, id: ItemId) -> Option<IpAddr> {
-        let client = self.all.get(&id)?;
-        let needs_ipsec = client.settings.as_ref()?.needs_ipsec;
-        client.remote.filter(|_| needs_ipsec)
+    /// Returns the address of a client's server.
+    pub(super) fn server(&self, id: ItemId) -> Option<IpAddr> {
+        self.all.get(&id)?.remote
     }
 
     /// Applies changed settings of an item; `None` for a disabled or removed item.
     pub(super) fn set(
         &mut self,
         id: ItemId,
-        settings: Option<Client>,
+        settings: Option<S>,
         now: Instant,
         out: &mut Effects,
     ) -> Option<Step> {
@@ -140,29 +168,21 @@ impl Clients {
             }
             out.push(resolve(name, false));
         }
-        let port = match settings.as_deref() {
-            Some(settings) if settings.has_random_port => {
-                let (first, count) = RANDOM_PORTS;
-                first + self.rng.below(count.into()) as u16
-            }
-            _ => PORT,
-        };
         let client = self.all.entry(id).or_insert(ClientItem {
             settings: None,
             state: State::Idle,
             remote: None,
-            port: PORT,
             delay: FIRST_DELAY,
             is_demanded: false,
         });
         let is_same_name = name_of(settings.as_deref()).is_some()
             && name_of(settings.as_deref()) == name_of(before.as_deref());
-        client.remote = match settings.as_deref().map(|settings| &settings.remote) {
+        client.remote = match settings.as_deref().map(S::remote) {
             Some(Remote::Address(address)) => Some(*address),
             Some(Remote::Name(_)) => client.remote.filter(|_| is_same_name),
             None => None,
         };
-        (client.settings, client.port, client.delay) = (settings, port, FIRST_DELAY);
+        (client.settings, client.delay) = (settings, FIRST_DELAY);
         match client.state {
             State::Linked(link) => Some(Step::Close(link)),
             state => {
@@ -182,20 +202,20 @@ impl Clients {
             self.all.remove(&id);
             return self.timers.set(id, None);
         };
-        let label = &settings.dial.name;
+        let label = &settings.dial().name;
         let why = match client.remote {
-            _ if settings.missing.is_some() => settings.missing,
-            Some(IpAddr::V6(_)) => Some("L2TP over IPv6 is not implemented"),
+            _ if settings.missing().is_some() => settings.missing(),
+            Some(IpAddr::V6(_)) => Some(S::NO_IPV6),
             None => Some("resolving the name of the server..."),
             Some(IpAddr::V4(_)) if client.waits_for_packets() => Some("waiting for packets..."),
             Some(IpAddr::V4(_)) => None,
         };
-        let severity = match settings.missing {
-            Some(_) => "l2tp,ppp,error",
-            None => "l2tp,ppp,info",
+        let severity = match settings.missing() {
+            Some(_) => "error",
+            None => "info",
         };
         out.log(
-            severity,
+            format!("{},{severity}", S::TOPICS),
             format!("{label}: {}", why.unwrap_or("initializing...")),
         );
         if why.is_none() {
@@ -210,19 +230,11 @@ impl Clients {
             let Some(client) = self.all.get_mut(&id) else {
                 continue;
             };
-            let settings = client.settings.as_ref();
-            let ready = settings.filter(|_| client.state == State::Waiting);
-            let Some((settings, remote)) = ready.zip(client.remote) else {
-                continue;
-            };
-            client.state = State::Dialling;
-            let local = settings.source.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-            let path = Path {
-                local: SocketAddr::new(local, client.port),
-                remote: SocketAddr::new(remote, PORT),
-                is_protected: settings.needs_ipsec,
-            };
-            return Some(Step::Dial(id, path));
+            let is_ready = client.settings.is_some() && client.state == State::Waiting;
+            if let (true, Some(IpAddr::V4(remote))) = (is_ready, client.remote) {
+                client.state = State::Dialling;
+                return Some(Step::Dial(id, remote));
+            }
         }
         None
     }
@@ -314,8 +326,8 @@ impl Clients {
     }
 }
 
-fn name_of(settings: Option<&Client>) -> Option<&Arc<str>> {
-    match &settings?.remote {
+fn name_of<S: ClientSettings>(settings: Option<&S>) -> Option<&Arc<str>> {
+    match settings?.remote() {
         Remote::Name(name) => Some(name),
         Remote::Address(_) => None,
     }

@@ -1,70 +1,77 @@
-//! PPPoE sessions encrypted by MPPE: between two routers, with Linux's pppd and kernel as client and as server, and
-//! with keys of FreeRADIUS.
+//! PPP sessions encrypted by MPPE: over each carrier between two routers, with Linux's pppd and kernel as client and as
+//! server, and with keys of FreeRADIUS.
 
 use std::fs;
 
-use crate::guest::guest;
+use crate::carriers::{self, Carrier, L2TP, PPPOE, PPTP, encoding, only, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::{CLIENT, SERVER, start};
 use crate::world::{Folder, Router, Server, have, lab, shell, until, works};
 
-/// Device nodes that pppd needs.
-const DEVICES: &str =
-    "[ -e /dev/ppp ] || { mount -t tmpfs dev /dev; mkdir /dev/pts; mount -t devpts devpts /dev/pts
-mknod /dev/ppp c 108 0; mknod /dev/ptmx c 5 2; mknod /dev/null c 1 3; mknod /dev/tty c 5 0
-mknod /dev/urandom c 1 9; mknod /dev/random c 1 8; }";
-/// Lets a device belong to the guest.
-const OF_GUEST: &str =
-    "echo 1 > /proc/sys/net/ipv6/conf/ether2/disable_ipv6; ip link set ether2 promisc on";
 const WORD: &str = "/ppp profile set home use-encryption=";
 
-/// Returns the encoding of the only session of a server.
-fn encoding(server: &Router) -> String {
-    let rows = server.rows("/ppp/active/print");
-    let encoding = rows.first().map(|row| row["encoding"].to_string());
-    encoding.unwrap_or_default().trim_matches('"').to_owned()
-}
-
 fn no_drops(router: &Router) {
-    let drops = router.exec("/tool/drop/print without-paging");
-    assert!(!drops.contains("mppe"), "{drops}");
+    carriers::no_drops(router, &["mppe"]);
 }
 
-#[test]
-fn two_routers_encrypt_and_long_packets_pass_in_fragments() {
-    let test = "two_routers_encrypt_and_long_packets_pass_in_fragments";
+/// Encrypts a session between two routers: packets of full size, many packets, and packets in fragments.
+fn two_routers_encrypt(test: &str, carrier: &Carrier) {
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
         return;
     };
-    let server = [SERVER, WORD, "required\n"].concat();
-    let server = start(&lab, "right", &server, None);
-    let client = CLIENT.replace("user=anna", "user=anna profile=default-encryption");
-    let client = start(&lab, "left", &client, None);
-    let reaches = |more: &str| works(&lab, "one", &format!("ping -q -c 1 -W 1{more} 10.2.0.2"));
+    let server = carrier.serve(&lab, &[WORD, "required\n"].concat());
+    let client = carrier.dial(&lab, "profile=default-encryption");
+    let reaches = |more: &str| reaches(&lab, more, "10.2.0.2");
     until("an encrypted packet gets through", || reaches(""));
     assert_eq!(encoding(&server), "MPPE128 stateless");
+    let mtu = carrier.mtu - 4;
     assert_eq!(
-        client.value("/interface/print", "pppoe-out1", "actual-mtu"),
-        "1488"
+        client.value("/interface/print", &carrier.client(), "actual-mtu"),
+        mtu.to_string()
     );
     assert!(works(&lab, "one", "ping -q -c 600 -i 0.002 -W 2 10.2.0.2"));
-    assert!(reaches(" -s 1460 -M do"));
-    assert!(!reaches(" -s 1461 -M do"));
+    assert!(reaches(&format!("-s {} -M do", mtu - 28)));
+    assert!(!reaches(&format!("-s {} -M do", mtu - 27)));
     let log = server.exec("/log/print without-paging");
     assert!(log.contains("which is broken"), "{log}");
     no_drops(&server);
     no_drops(&client);
 
     // With multilink framing, encrypted packets of full size travel in fragments.
-    server.exec("/interface/pppoe-server/server/set [find] mrru=1600");
-    client.exec("/interface/pppoe-client/set pppoe-out1 mrru=1600");
+    carrier.set_server(&server, "mrru=1600");
+    carrier.set_client(&client, "mrru=1600");
     server.exec("/ppp/active/remove [find]");
     // The host remembers the MTU that it has learned.
     shell(&lab, "one", "ip route flush cache");
-    until("a full packet passes", || reaches(" -s 1472 -M do"));
+    until("a full packet passes", || reaches("-s 1472 -M do"));
     assert_eq!(encoding(&server), "MPPE128 stateless");
     no_drops(&server);
     no_drops(&client);
+
+    // Without encryption the fragments are of packets in clear text.
+    server.exec("/ppp/profile/set home use-encryption=no");
+    server.exec("/ppp/active/remove [find]");
+    until("a full packet passes in clear text", || {
+        encoding(&server).is_empty() && reaches("-s 1472 -M do")
+    });
+}
+
+#[test]
+fn two_routers_encrypt_and_long_packets_pass_in_fragments() {
+    let test = "two_routers_encrypt_and_long_packets_pass_in_fragments";
+    two_routers_encrypt(test, &PPPOE);
+}
+
+#[test]
+fn two_routers_encrypt_over_l2tp_and_long_packets_pass_in_fragments() {
+    let test = "two_routers_encrypt_over_l2tp_and_long_packets_pass_in_fragments";
+    two_routers_encrypt(test, &L2TP);
+}
+
+#[test]
+fn two_routers_encrypt_over_pptp_and_long_packets_pass_in_fragments() {
+    let test = "two_routers_encrypt_over_pptp_and_long_packets_pass_in_fragments";
+    two_routers_encrypt(test, &PPTP);
 }
 
 #[test]
@@ -104,12 +111,9 @@ fn pppd_of_linux_encrypts_as_client() {
     else {
         return;
     };
-    shell(&lab, "left", OF_GUEST);
-    let Some(mut guest) = guest(test, &lab, ("left", "ether2"), Folder::new()) else {
+    let Some(mut guest) = PPPOE.guest(test, &lab, "left", "pppoe ppp_mppe") else {
         return;
     };
-    guest.load("ppp_generic pppoe ppp_mppe");
-    guest.run("ip link set vec0 up; [ -e /dev/ppp ] || mknod /dev/ppp c 108 0");
     let server = start(&lab, "right", &[SERVER, WORD, "required\n"].concat(), None);
     let cases = [
         ("mschap-v2", "require-mppe-128", "MPPE128 stateless"),
@@ -121,14 +125,11 @@ fn pppd_of_linux_encrypts_as_client() {
         ("mschap", "require-mppe-128", "MPPE128 stateless"),
     ];
     for (method, options, expected) in cases {
-        let refused = ["pap", "chap", "mschap", "mschap-v2", "eap"];
-        let refused = refused.into_iter().filter(|other| *other != method);
-        let refused: Vec<_> = refused.map(|other| format!("refuse-{other}")).collect();
         guest.run(&format!(
             "setsid /usr/sbin/pppd plugin rp-pppoe.so nic-vec0 user anna password geheim {} {options} noauth nodetach \
              defaultroute nopersist debug logfile /mnt/pppd.log >/dev/null 2>&1 </dev/null & \
              echo $! > /run/pppd.pid",
-            refused.join(" ")
+            only(method)
         ));
         until(&format!("{method} {options}: {}", server.log()), || {
             guest.works("ping -q -c 1 -W 2 10.2.0.2")
@@ -152,16 +153,9 @@ fn pppd_of_linux_encrypts_as_server() {
     let Some(lab) = have(test, &programs).then(|| lab(test, &SITES)).flatten() else {
         return;
     };
-    shell(&lab, "right", OF_GUEST);
-    let Some(mut guest) = guest(test, &lab, ("right", "ether2"), Folder::new()) else {
+    let Some(mut guest) = PPPOE.guest(test, &lab, "right", "ppp_mppe") else {
         return;
     };
-    guest.load("ppp_generic ppp_async ppp_mppe");
-    guest.run(DEVICES);
-    guest.run(
-        "ip link set vec0 up; mount -t tmpfs ppp /etc/ppp; touch /etc/ppp/options
-echo 'anna * geheim *' > /etc/ppp/chap-secrets",
-    );
     let client = CLIENT.replace("user=anna", "user=anna profile=default-encryption");
     let client = start(&lab, "left", &client, None);
     for (options, expected) in [

@@ -1,0 +1,150 @@
+//! Tunnels with PPP sessions, L2TP and PPTP, between two ferroutes.
+//!
+//! ```text
+//! one ── left (client) ── right (server) ── two
+//! ```
+
+use crate::carriers::{Carrier, L2TP, PPTP, reaches};
+use crate::ipsec::SITES;
+use crate::pppoe::start;
+use crate::world::{Folder, PACKET, Router, Start, have, lab, layout, shell, until};
+
+/// A client reaches the world; both ends come back after a kill.
+fn comes_back_after_kills(test: &str, carrier: &Carrier) {
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let reaches = |more: &str| reaches(&lab, more, "10.2.0.2");
+    let folders = [Folder::new(), Folder::new()];
+    let states = folders.each_ref().map(|folder| folder.file("state"));
+    let config = carrier.routed_server_config();
+    let server = start(&lab, "right", &config, Some(&states[1]));
+    let config = carrier.routed_client_config("keepalive-timeout=2");
+    let client = start(&lab, "left", &config, Some(&states[0]));
+    let monitor = |cell: &str| carrier.monitor(&client, cell);
+    until("a packet gets through", || reaches(""));
+    assert_eq!(monitor("status"), "connected", "{}", client.log());
+    assert_eq!(monitor("mtu"), "1450");
+    assert_eq!(monitor("remote-address"), "10.64.0.1");
+    assert_eq!(
+        client.exec(":put [/ip/dns/get dynamic-servers]").trim(),
+        "10.64.0.53"
+    );
+    // Packets of the session's size pass whole; longer ones are told of or go in pieces.
+    assert!(reaches("-s 1422 -M do"), "{}", client.log());
+    assert!(!reaches("-s 1423 -M do"));
+    assert!(reaches("-s 3000 -M dont"), "{}", server.log());
+    let row = &server.rows("/ppp/active/print")[0];
+    assert_eq!(row["name"], "anna");
+    assert_eq!(row["service"], carrier.service);
+    assert_eq!(row["caller-id"], "192.0.2.1");
+    let row = &server.rows(&format!("/interface/{}-server/print", carrier.service))[0];
+    assert_eq!(row["name"], format!("<{}-anna>", carrier.service));
+    assert_eq!(row["running"], "true", "{row}");
+
+    server.exec("/ppp/active/remove [find]");
+    until("the session is back", || reaches(""));
+    client.kill();
+    let client = start(&lab, "left", "", Some(&states[0]));
+    until("the session is back after the client was killed", || {
+        reaches("")
+    });
+    server.kill();
+    let server = start(&lab, "right", "", Some(&states[1]));
+    until("the session is back after the server was killed", || {
+        reaches("")
+    });
+    carrier.set_client(&client, "disabled=yes");
+    until("the session ends with its client", || {
+        server.rows("/ppp/active/print").is_empty()
+    });
+}
+
+#[test]
+fn a_client_of_l2tp_reaches_the_world_and_both_come_back_after_a_kill() {
+    let test = "a_client_of_l2tp_reaches_the_world_and_both_come_back_after_a_kill";
+    comes_back_after_kills(test, &L2TP);
+}
+
+#[test]
+fn a_client_of_pptp_reaches_the_world_and_both_come_back_after_a_kill() {
+    let test = "a_client_of_pptp_reaches_the_world_and_both_come_back_after_a_kill";
+    comes_back_after_kills(test, &PPTP);
+}
+
+/// The default configuration is a client's router, and with the rules that `check` proposes a server.
+fn default_configuration(test: &str, carrier: &Carrier, client_settings: &str) {
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let reaches = |more: &str| reaches(&lab, more, "10.2.0.2");
+    let server = carrier.serve(&lab, "");
+    let (service, client) = (carrier.service, carrier.client());
+    let dial = format!(
+        "/ip dhcp-client disable [find]\n\
+         /ip address add address=192.0.2.1/24 interface=ether1\n\
+         /interface {service}-client add name={client} connect-to=192.0.2.2 user=anna password=geheim \
+         add-default-route=yes {client_settings} disabled=no\n\
+         /interface list member add list=WAN interface={client}\n"
+    );
+    let config = format!("{}{dial}", layout("home").config);
+    let folder = Folder::new();
+    let state = folder.file("state");
+    let home = Start {
+        host: "left",
+        state: Some(&state),
+        ports: vec![
+            "ether1=packet:ether2".to_owned(),
+            "ether2=packet:ether1".to_owned(),
+        ],
+        ..Start::with(PACKET, &config)
+    };
+    let router = Router::start(&lab, &home);
+    shell(
+        &lab,
+        "one",
+        "ip address add 192.168.88.50/24 dev eth0; ip route replace default via 192.168.88.1",
+    );
+    until("a packet gets through", || reaches(""));
+    // The other way: the home router is the server, and its firewall has no rule for that.
+    router.exec(&format!(
+        "/interface/{service}-client/disable {client}; /interface/{service}-server/server/set enabled=yes \
+         default-profile=default; /ppp/secret/add name=bert password=geheim local-address=10.99.0.1 \
+         remote-address=10.99.0.2"
+    ));
+    server.exec(&format!(
+        "/interface/{service}-client/add name=to-home connect-to=192.0.2.1 user=bert password=geheim disabled=no"
+    ));
+    let status = || {
+        let monitor = format!("/interface/{service}-client/monitor to-home once as-value");
+        let said = server.exec(&format!(":put ([{monitor}]->\"status\")"));
+        said.trim().to_owned()
+    };
+    until("the firewall drops the requests", || {
+        server
+            .log()
+            .contains("to-home: terminating... - peer is not responding")
+    });
+    let said = format!("{:?}", router.rows("/system/doctor/print"));
+    let blocked = format!("{service}-server-blocked");
+    assert!(said.contains(&blocked), "{said}");
+    for matcher in carrier.accepts {
+        router.exec(&format!(
+            "/ip/firewall/filter/add chain=input action=accept {matcher} place-before=0"
+        ));
+        assert!(said.contains(matcher), "{matcher}: {said}");
+    }
+    until("the session opens", || status() == "connected");
+}
+
+#[test]
+fn the_default_configuration_is_a_client_and_a_server_of_l2tp() {
+    let test = "the_default_configuration_is_a_client_and_a_server_of_l2tp";
+    default_configuration(test, &L2TP, "random-source-port=yes");
+}
+
+#[test]
+fn the_default_configuration_is_a_client_and_a_server_of_pptp() {
+    let test = "the_default_configuration_is_a_client_and_a_server_of_pptp";
+    default_configuration(test, &PPTP, "profile=default-encryption");
+}
