@@ -13,7 +13,7 @@ use machine::{Duration, Rng};
 use super::measure::Bench;
 use super::packets::Templates;
 use super::rig::{DrivenWorker, Rig};
-use super::rules::{Build, Shapes, home, layer7, second_uplink, tls_hosts};
+use super::rules::{Build, Shapes, home, layer7, second_uplink, second_uplink_for, tls_hosts};
 use super::{Family, Invalid, Options, Row, traffic};
 use dataplane::firewall::Firewall;
 use dataplane::handover;
@@ -92,7 +92,8 @@ pub fn guarded(
                     let firewall = firewall.clone();
                     let mut rig = Rig::new(family, 1, workers, firewall, options.seed)?;
                     if let Some(count) = name.strip_prefix("routing-rules-") {
-                        rig.route_clients(count.parse().unwrap_or(0));
+                        let count = count.parse().unwrap_or(0);
+                        rig.set_routing_rules(second_uplink_for(family, count));
                     }
                     Ok(rig)
                 })?;

@@ -35,7 +35,7 @@ const FLOWS: u32 = 1_000;
 const FRAMES: [u16; 3] = [64, 512, 1418];
 /// Lengths in bytes of frames whose outer packets fit 1,500 bytes and the MTU of the interfaces.
 const LONG: [u16; 2] = [1418, 9000];
-/// The same with the overhead of EoIP.
+/// Lengths in bytes of these frames with the overhead of EoIP.
 const FRAMED: [u16; 2] = [LONG[0] + 42, LONG[1] + 42];
 const SPI: u32 = 0x1000;
 const CBC_SHA1: Suite = Suite {

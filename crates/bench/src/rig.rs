@@ -313,35 +313,13 @@ impl Rig {
         self.interfaces.set_details(EGRESS, Arc::new(details));
     }
 
-    /// Sets `count` routing rules, each of which routes the clients of a network by the second uplink.
-    pub(super) fn route_clients(&mut self, count: u32) {
-        let ipv6 = self.family == Family::Ipv6;
-        let rules = (0..count).map(|number| RoutingRule {
-            source: Some(match ipv6 {
-                true => Prefix {
-                    ipv6,
-                    bits: CLIENTS6 | u128::from(number) << 64,
-                    len: 64,
-                },
-                false => Prefix {
-                    ipv6,
-                    bits: (CLIENTS4 | number << 8).into(),
-                    len: 24,
-                },
-            }),
-            destination: None,
-            interface: None,
-            mark: None,
-            action: RuleAction::Lookup,
-            table: MARKED as u16,
-            min_prefix: None,
-        });
+    /// Sets routing rules.
+    pub(super) fn set_routing_rules(&mut self, rules: RoutingRules) {
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
-        snapshot.rules = rules.collect();
+        snapshot.rules = rules;
         for family in [&mut snapshot.ipv4, &mut snapshot.ipv6] {
-            family.slow = [SlowReason::RoutingRules, SlowReason::FirewallRules]
-                .into_iter()
-                .collect();
+            let reasons = [SlowReason::RoutingRules, SlowReason::FirewallRules];
+            family.slow = reasons.into_iter().collect();
         }
         self.snapshot.store(Arc::new(snapshot));
     }
@@ -518,8 +496,8 @@ impl DrivenWorker {
         self.vector_time = time;
     }
 
-    /// Walks this many packets, fewer if they are long, in vectors from both sides in turn if both send. Returns cycles per
-    /// packet.
+    /// Walks this many packets, fewer if they are long, in vectors from both sides in turn if both send. Returns cycles
+    /// per packet.
     pub(super) fn run(&mut self, packets: usize) -> Result<f64, Invalid> {
         self.meter.take();
         let vectors = packets / VECTOR_FRAMES;

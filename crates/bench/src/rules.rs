@@ -8,7 +8,8 @@
 //! dst /32 (/128) + udp  ·  udp dst-port
 //! ```
 //!
-//! [`home`] is RouterOS's default configuration of a home router's forward chain.
+//! [`home`] is RouterOS's default configuration of a home router's forward chain. [`second_uplink_for`] returns
+//! routing rules.
 
 use std::sync::Arc;
 
@@ -20,10 +21,12 @@ use super::{Family, traffic};
 use dataplane::firewall::{Firewall, Tables, filter, mangle, nat, raw};
 use dataplane::nat::{Action as NatAction, Side, Target};
 use dataplane::packet::{Tuple, protocol};
+use dataplane::routing_rules::{RoutingRule, RoutingRules, RuleAction};
 use dataplane::rule::{
     Action, AddressRange, ChainId, ClassSet, Glob, Layer7, LinkMatch, List, MacSet, Match, Matcher,
     NatState, Rule, State, Table,
 };
+use dataplane::snapshot::Prefix;
 use wire::Mac;
 
 /// The rules of a chain, in order.
@@ -480,4 +483,30 @@ pub(super) fn layer7(count: u32) -> Rules {
     patterns
         .map(|pattern| (vec![Match::Layer7(pattern).into()], Action::Drop))
         .collect()
+}
+
+/// Returns `count` routing rules, each of which routes the clients of a network by the second uplink.
+pub(super) fn second_uplink_for(family: Family, count: u32) -> RoutingRules {
+    let network = |number: u32| match family {
+        Family::Ipv4 => Prefix {
+            ipv6: false,
+            bits: (CLIENTS4 | number << 8).into(),
+            len: 24,
+        },
+        Family::Ipv6 => Prefix {
+            ipv6: true,
+            bits: CLIENTS6 | u128::from(number) << 64,
+            len: 64,
+        },
+    };
+    let rules = (0..count).map(|number| RoutingRule {
+        source: Some(network(number)),
+        destination: None,
+        interface: None,
+        mark: None,
+        action: RuleAction::Lookup,
+        table: MARKED as u16,
+        min_prefix: None,
+    });
+    rules.collect()
 }

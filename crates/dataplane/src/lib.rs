@@ -26,6 +26,7 @@ pub mod meter;
 mod numbered;
 mod outlet;
 mod poll_set;
+mod prefix;
 pub mod punt;
 pub mod queueing;
 pub mod rings;

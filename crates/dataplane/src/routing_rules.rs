@@ -1,15 +1,56 @@
 //! The rules of `/routing/rule`, and the lookup of those that match a packet.
 //!
-//! Rules with equal conditions (which prefixes of which lengths, interface, mark) form a group, in which the values of a
-//! packet select the rules: a lookup costs one binary search for each group.
+//! Rules with equal conditions (which prefixes of which lengths, interface, mark) form a group, in which the values of
+//! a packet select the rules: a lookup costs one binary search for each group.
 
 use core::ops::Deref;
 
 use frame::InterfaceId;
 use smallvec::SmallVec;
 
-use crate::snapshot::Prefix;
-use crate::walk::routing::{Address, Flow};
+use crate::prefix::Prefix;
+
+/// The properties of a packet that routing rules match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flow {
+    /// The ingress interface; none for the router's own packets.
+    pub(crate) ingress: InterfaceId,
+    pub(crate) source: Address,
+    pub(crate) destination: Address,
+    /// The routing mark: a table's number, or 0 for none.
+    pub(crate) mark: u32,
+}
+
+impl Flow {
+    #[inline(always)]
+    pub(crate) const fn is_ipv6(&self) -> bool {
+        matches!(self.destination, Address::V6(_))
+    }
+}
+
+/// An IPv4 or IPv6 address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Address {
+    V4(u32),
+    V6(u128),
+}
+
+impl Address {
+    /// Returns the address with these bits.
+    pub(crate) fn of(bits: u128, ipv6: bool) -> Self {
+        match ipv6 {
+            true => Self::V6(bits),
+            false => Self::V4(bits as u32),
+        }
+    }
+
+    pub(crate) fn bits(self) -> u128 {
+        match self {
+            Self::V4(bits) => u128::from(bits),
+            Self::V6(bits) => bits,
+        }
+    }
+}
 
 /// A compiled rule of `/routing/rule`. All conditions that are set must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use frame::{InterfaceId, Offloads, reassembly};
 use crate::firewall::Firewall;
 pub use crate::flow::MultipathHash;
 use crate::ipsec::Ipsec;
+pub use crate::prefix::Prefix;
 use crate::routing_rules::RoutingRules;
 use crate::service::Services;
 
@@ -267,28 +268,5 @@ impl FamilySettings {
     #[inline(always)]
     pub const fn checks_way_back(&self) -> bool {
         !matches!(self.rp_filter, RpFilter::No)
-    }
-}
-
-/// A prefix of IPv4 or IPv6.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefix {
-    /// True for IPv6.
-    pub ipv6: bool,
-    /// The address; IPv4 in the low 32 bits.
-    pub bits: u128,
-    /// Length in bits: 0 to 32, or 0 to 128.
-    pub len: u8,
-}
-
-impl Prefix {
-    /// Returns its first address.
-    #[inline]
-    pub fn masked(&self) -> u128 {
-        let width: u32 = if self.ipv6 { 128 } else { 32 };
-        match width.saturating_sub(self.len.into()) {
-            128 => 0,
-            host => self.bits >> host << host,
-        }
     }
 }

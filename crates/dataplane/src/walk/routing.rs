@@ -11,6 +11,7 @@ use crate::drop::DropReason;
 use crate::flow;
 use crate::punt::PuntReason;
 use crate::routing_rules::RuleAction;
+pub(crate) use crate::routing_rules::{Address, Flow};
 use crate::snapshot::RpFilter;
 use crate::table::{Adjacency, Kind, NextHopId};
 
@@ -25,24 +26,6 @@ pub(crate) struct Query<'a> {
     /// The packet from its network header on.
     pub(crate) packet: &'a [u8],
     pub(crate) flow: Flow,
-}
-
-/// The properties of a packet that routing rules match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Flow {
-    /// The ingress interface; none for the router's own packets.
-    pub(crate) ingress: InterfaceId,
-    pub(crate) source: Address,
-    pub(crate) destination: Address,
-    /// The routing mark: a table's number, or 0 for none.
-    pub(crate) mark: u32,
-}
-
-impl Flow {
-    #[inline(always)]
-    pub(crate) const fn is_ipv6(&self) -> bool {
-        matches!(self.destination, Address::V6(_))
-    }
 }
 
 impl<'a> Query<'a> {
@@ -68,30 +51,6 @@ impl<'a> Query<'a> {
                 destination,
                 mark: 0,
             },
-        }
-    }
-}
-
-/// An IPv4 or IPv6 address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Address {
-    V4(u32),
-    V6(u128),
-}
-
-impl Address {
-    /// Returns the address with these bits.
-    pub(crate) fn of(bits: u128, ipv6: bool) -> Self {
-        match ipv6 {
-            true => Self::V6(bits),
-            false => Self::V4(bits as u32),
-        }
-    }
-
-    pub(crate) fn bits(self) -> u128 {
-        match self {
-            Self::V4(bits) => u128::from(bits),
-            Self::V6(bits) => bits,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! AES-GCM (RFC 4106) in one pass over each packet, on processors that support it: packets of any associations together.
+//! AES-GCM (RFC 4106) in one pass over each packet, on processors that support it. Packets of any associations are
+//! processed together.
 
 use kernels::GcmMessage;
 use smallvec::SmallVec;

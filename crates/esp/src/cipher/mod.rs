@@ -228,7 +228,8 @@ impl Cipher {
         }
     }
 
-    /// Prefetches the key schedule for a text of `len` bytes, if packets of different associations are processed together.
+    /// Prefetches the key schedule for a text of `len` bytes, if packets of different associations are processed
+    /// together.
     #[inline(always)]
     pub(crate) fn prefetch(&self, len: usize) {
         if let Self::Fused(fused) = self {
@@ -236,8 +237,8 @@ impl Cipher {
         }
     }
 
-    /// Returns true for AEAD ciphers: packets of different associations gain nothing from being sorted, so they keep their
-    /// order.
+    /// Returns true for AEAD ciphers: packets of different associations gain nothing from being sorted, so they keep
+    /// their order.
     pub(crate) const fn keeps_order(&self) -> bool {
         matches!(
             self,

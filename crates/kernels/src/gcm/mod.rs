@@ -1,4 +1,4 @@
-//! AES-GCM (NIST SP 800-38D) over messages, with cipher and hash in one pass: with AVX-512 sixteen blocks at a time, with
+//! AES-GCM (NIST SP 800-38D) over messages, with cipher and hash in one pass: with AVX-512 32 blocks at a time, with
 //! AVX2 eight.
 //!
 //! The hash is that of [`Ghash`](crate::Ghash), with as many powers of its key as a step has blocks, and those of the

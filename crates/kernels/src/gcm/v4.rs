@@ -5,7 +5,8 @@
 //! lengths end the hash.
 //!
 //! Short rows of several messages are processed together, because one alone would wait for the result of each
-//! instruction. Long rows are processed in steps of 32 blocks, where the hash of a step overlaps the cipher of the next.
+//! instruction. Long rows are processed in steps of 32 blocks, where the hash of a step overlaps the cipher of the
+//! next.
 
 use core::arch::x86_64::*;
 
@@ -398,8 +399,8 @@ fn four_times(key: &u128) -> __m512i {
     _mm512_broadcast_i32x4(load(key))
 }
 
-/// XORs the begin of a text with the key stream of `R` registers, whose first block is not for the text. Returns the blocks
-/// to be hashed: `first` and the ciphertext.
+/// XORs the begin of a text with the key stream of `R` registers, whose first block is not for the text. Returns the
+/// blocks to be hashed: `first` and the ciphertext.
 #[inline]
 #[target_feature(enable = "bmi2,avx512f,avx512bw")]
 fn mix_begin<const R: usize, const OPENS: bool>(
@@ -421,8 +422,8 @@ fn mix_begin<const R: usize, const OPENS: bool>(
     blocks
 }
 
-/// XORs a text with the key stream of `N` registers, as many as it needs. Returns the ciphertext, padded with zeros, in the
-/// byte order of the hash.
+/// XORs a text with the key stream of `N` registers, as many as it needs. Returns the ciphertext, padded with zeros, in
+/// the byte order of the hash.
 #[inline]
 #[target_feature(enable = "bmi2,avx512f,avx512bw")]
 fn mix<const N: usize, const OPENS: bool>(text: &mut [u8], stream: &[__m512i; N]) -> [__m512i; N] {
@@ -451,8 +452,8 @@ fn up_to(len: usize) -> __mmask64 {
     _bzhi_u64(!0, len.min(REGISTER) as u32)
 }
 
-/// XORs the bytes at a place that the mask selects with a key stream. Returns the ciphertext, zero outside of the mask, in
-/// the byte order of the hash.
+/// XORs the bytes at a place that the mask selects with a key stream. Returns the ciphertext, zero outside of the mask,
+/// in the byte order of the hash.
 ///
 /// # Safety
 ///

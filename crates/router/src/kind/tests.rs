@@ -86,3 +86,32 @@ fn layout_compilers_live_menus_and_snmp_name_no_kind() {
         }
     }
 }
+
+#[test]
+fn a_session_of_l2tp_ether_runs_only_without_control_connection_and_ipsec() {
+    let setup = crate::drive::Setup::offline(menu::Clock::utc(0));
+    let made = crate::Instance::new(&setup, schema::store());
+    let (mut router, _) = made.expect("memory");
+    let mut running = |settings: &str| {
+        let add = "/interface/l2tp-ether add connect-to=192.0.2.1 local-session-id=1";
+        let text = format!("{add} remote-session-id=2 {settings}");
+        let mut out = String::new();
+        let ran = router.run(&mut script::Session::new("admin"), &text, &mut out);
+        ran.unwrap_or_else(|refusal| panic!("{text}: {refusal}"));
+        let layout = router.control().layout.clone();
+        let (_, entry) = layout.named("e").expect("it is laid out");
+        let is_running = entry.link.running && entry.tunnel.is_some();
+        let ran = router.run(
+            &mut script::Session::new("admin"),
+            "/interface/l2tp-ether remove e",
+            &mut out,
+        );
+        ran.unwrap_or_else(|refusal| panic!("{refusal}"));
+        is_running
+    };
+    assert!(running(
+        "name=e unmanaged-mode=yes send-cookie=0011223344556677"
+    ));
+    assert!(!running("name=e"));
+    assert!(!running("name=e unmanaged-mode=yes use-ipsec=yes"));
+}
