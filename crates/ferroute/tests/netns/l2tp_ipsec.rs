@@ -161,7 +161,8 @@ fn a_client_behind_nat_connects_with_and_without_ipsec() {
 }
 
 /// Rules of a closed router: nothing enters from outside except answers.
-const CLOSED: &str = "/ip firewall filter add chain=input action=accept connection-state=established,related\n\
+const CLOSED: &str = "/ip firewall nat add chain=srcnat action=masquerade out-interface=ether2 ipsec-policy=out,none\n\
+    /ip firewall filter add chain=input action=accept connection-state=established,related\n\
     /ip firewall filter add chain=input action=drop in-interface=ether2 comment=last\n";
 /// What L2TP/IPsec needs in front of the last rule; port 1701 only within IPsec.
 const OPEN: [&str; 3] = [
