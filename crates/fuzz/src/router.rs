@@ -96,8 +96,8 @@ impl Expected for Nobody {
         false
     }
 
-    fn is_there(&self, _: &Tuple) -> bool {
-        false
+    fn answers(&self, _: &Tuple) -> Option<Tuple> {
+        None
     }
 
     fn leads_to(&self, tuple: &Tuple) -> Option<u16> {

@@ -114,7 +114,5 @@ echo $! > /run/daemon.pid"
         until("pptpd has ended", || {
             !guest.works("pidof pptpd pptpctrl pppd")
         });
-        // pptpd gives numbers of calls again at once, while connections of their GRE packets are tracked.
-        client.exec("/ip/firewall/connection/remove [find]");
     }
 }

@@ -158,8 +158,8 @@ pub trait Expected {
     /// does not count, so that a retransmitted message gets the same result.
     fn by_another(&self, expectation: &Expectation) -> bool;
 
-    /// Returns true if a connection has this tuple.
-    fn is_there(&self, tuple: &Tuple) -> bool;
+    /// Returns the tuple of the other direction of the connection that has this tuple.
+    fn answers(&self, tuple: &Tuple) -> Option<Tuple>;
 
     /// Returns the inside port of the expectation with this tuple.
     fn leads_to(&self, tuple: &Tuple) -> Option<u16>;
@@ -170,8 +170,9 @@ impl Expected for Tracker {
         self.is_expected_by_another(expectation)
     }
 
-    fn is_there(&self, tuple: &Tuple) -> bool {
-        self.lookup(tuple).is_some()
+    fn answers(&self, tuple: &Tuple) -> Option<Tuple> {
+        let way = self.lookup(tuple)?;
+        Some(self.tuple(way.reversed()))
     }
 
     fn leads_to(&self, tuple: &Tuple) -> Option<u16> {
@@ -225,6 +226,8 @@ pub struct Findings {
     pub edits: Edits,
     /// PPTP: the updated list of calls, if it changed.
     pub calls: Option<Calls>,
+    /// PPTP: connections of earlier calls with the numbers of a new one.
+    outlived: [Option<Tuple>; 2],
     expectations: [Option<Expectation>; EXPECTATIONS],
 }
 
@@ -251,6 +254,9 @@ impl Findings {
             return;
         }
         self.calls = part.calls.or(self.calls);
+        for (outlived, tuple) in self.outlived.iter_mut().zip(part.outlived) {
+            *outlived = tuple.or(*outlived);
+        }
         for expectation in part.expectations() {
             self.expect(*expectation);
         }
@@ -263,6 +269,11 @@ impl Findings {
         if is_cut {
             self.edits.mark_cut();
         }
+    }
+
+    /// Returns the tuples of connections to remove before others are expected.
+    pub fn outlived(&self) -> impl Iterator<Item = &Tuple> {
+        self.outlived.iter().flatten()
     }
 
     /// Returns the connections to expect.

@@ -151,7 +151,7 @@ impl Reading<'_> {
         let mut numbers = core::iter::once(inside).chain(others).take(PROBES);
         let outside = numbers.find(|outside| {
             let held = held(&self.view, inside, *outside);
-            !self.expected.by_another(&held) && !self.expected.is_there(&held.tuple)
+            !self.expected.by_another(&held) && self.expected.answers(&held.tuple).is_none()
         })?;
         let call = Call { outside, ..same };
         self.view.calls.push(call);
@@ -180,10 +180,18 @@ impl Reading<'_> {
         if both.iter().any(|one| self.expected.by_another(one)) {
             return None;
         }
-        // A retransmitted message may arrive after the first packets of the tunnel.
-        let missing = both.into_iter();
-        let missing = missing.filter(|one| !self.expected.is_there(&one.tuple));
-        missing.for_each(|one| self.findings.expect(one));
+        for (number, one) in both.into_iter().enumerate() {
+            match self.expected.answers(&one.tuple) {
+                // A retransmitted message may arrive after the first packets of the tunnel.
+                Some(back) if Some(back.destination_port) == one.answer => {}
+                // A server gives the number of a call again, whose GRE packets are still tracked.
+                Some(_) => {
+                    self.findings.outlived[number] = Some(one.tuple);
+                    self.findings.expect(one);
+                }
+                None => self.findings.expect(one),
+            }
+        }
         Some(())
     }
 }

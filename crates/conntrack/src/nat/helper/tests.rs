@@ -51,8 +51,8 @@ impl Expected for KnownExpectations {
             .is_some_and(|known| known.is_apart_from(expectation))
     }
 
-    fn is_there(&self, _: &Tuple) -> bool {
-        false
+    fn answers(&self, _: &Tuple) -> Option<Tuple> {
+        None
     }
 
     fn leads_to(&self, tuple: &Tuple) -> Option<u16> {

@@ -71,6 +71,11 @@ pub(super) fn treat(
     if let Some(accepted) = accepted {
         fit(frame, shape, passage, &findings, accepted)?;
     }
+    for tuple in findings.outlived() {
+        if let Some(other) = tracker.lookup(tuple) {
+            tracker.forget(other);
+        }
+    }
     for expectation in findings.expectations() {
         if !tracker.expect(*expectation, Tick::of(cx.now)) {
             return Err(Exit::Drop(DropReason::HelperFull));

@@ -141,3 +141,52 @@ fn both_directions_of_a_pptp_tunnel_are_tracked() {
         expected_connections_come(&view, &reply, &[first]);
     }
 }
+
+#[test]
+fn a_call_with_the_number_of_an_earlier_one_replaces_its_tunnel() {
+    let (client, outside, server) = (0x0a00_0002, 0xc633_6401, 0xc000_0209);
+    let reply = |client: u16| {
+        let [high, low] = client.to_be_bytes();
+        let mut reply = vec![
+            0, 32, 0, 1, 0x1a, 0x2b, 0x3c, 0x4d, 0, 8, 0, 0, 0x11, 0x22, high, low, 1,
+        ];
+        reply.resize(32, 0);
+        reply
+    };
+    let gre = |source, destination, call| Tuple {
+        protocol: protocol::GRE,
+        source_port: 0,
+        ..tcp(source, 0, destination, call)
+    };
+    let view = view(Helper::Pptp, protocol::TCP, 1723, true);
+    let mut tracker = tracker();
+    enters(&mut tracker, view.back, |_| view.forth.reversed());
+    let control = tracker.lookup(&view.back).expect("entered");
+    let view = View {
+        id: tracker.id(control),
+        ..view
+    };
+    for call in [0x3344, 0x3345] {
+        let findings = read(&reply(call), 0, &view, &tracker);
+        let outlived: Vec<_> = findings.outlived().copied().collect();
+        let expected = match call {
+            0x3344 => vec![],
+            _ => vec![gre(client, server, 0x1122)],
+        };
+        assert_eq!(outlived, expected);
+        for tuple in outlived {
+            let earlier = tracker.lookup(&tuple).expect("is tracked");
+            tracker.forget(earlier);
+        }
+        for expectation in findings.expectations() {
+            assert!(tracker.expect(*expectation, Tick(80)));
+        }
+        let first = gre(client, server, 0x1122);
+        let (state, answer) = enters(&mut tracker, first, |_| unreachable!("it is expected"));
+        assert_eq!(state, State::Related);
+        assert_eq!(answer, gre(server, outside, call));
+        // A retransmission leaves the tunnel alone.
+        let again = read(&reply(call), 0, &view, &tracker);
+        assert_eq!(again.outlived().count(), 0);
+    }
+}
