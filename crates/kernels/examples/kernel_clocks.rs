@@ -138,8 +138,11 @@ fn gcm(name: &str, wanted: &str) {
     }
 }
 
+/// A function of GCM over messages.
+type Process = fn(&mut [GcmMessage<'_>]);
+
 /// The directions of GCM.
-const PROCESSES: [(&str, fn(&mut [GcmMessage<'_>])); 2] = [("", gcm_seal), (" opens", gcm_open)];
+const PROCESSES: [(&str, Process); 2] = [("", gcm_seal), (" opens", gcm_open)];
 
 /// A form of a kernel, and its clocks per packet.
 struct Form<'f, T: ?Sized> {
