@@ -101,8 +101,6 @@ pub(crate) const AREAS: &[Area] = &[
             "/interface/ovpn-server",
             "/interface/ppp-client",
             "/interface/ppp-server",
-            "/interface/pptp-client",
-            "/interface/pptp-server",
             "/interface/sstp-client",
             "/interface/sstp-server",
         ],
