@@ -108,12 +108,12 @@ pub(crate) trait Dispatch {
     /// the out's port, if the agenda has no room for all, or if the out takes single frames only.
     fn dispatch_vector(&mut self, cx: &Context<'_>, vector: &mut Vector, out: OutId) -> bool;
 
-    /// Passes a whole vector to the IPsec policies of its outs, one per frame. Returns false if another out is among
-    /// them, or the agenda has no room for all.
+    /// Passes a whole vector to the IPsec policies of its outs, one per frame. Returns false if an out is no policy, or
+    /// the agenda has no room for all frames.
     fn protect_vector(&mut self, vector: &mut Vector, outs: &[OutId]) -> bool;
 
-    /// Passes a whole vector to the tunnels of its outs, one per frame. Returns false if another out is among them, or
-    /// the agenda has no room for all.
+    /// Passes a whole vector to the tunnels of its outs, one per frame. Returns false if an out is no tunnel, or the
+    /// agenda has no room for all frames.
     fn encapsulate_vector(&mut self, vector: &mut Vector, outs: &[OutId]) -> bool;
 
     /// Passes the next `count` frames to an out.

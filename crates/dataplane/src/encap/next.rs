@@ -126,7 +126,7 @@ impl Nexts {
         self.first = first;
     }
 
-    /// Sets the destination of all frames of a tunnel, and of those behind.
+    /// Sets the destination of all frames of the current tunnel. Later tunnels overwrite that of their frames.
     pub(super) fn fill(&mut self, next: Next) {
         self.nexts[self.first % VECTOR_FRAMES..].fill(next);
     }

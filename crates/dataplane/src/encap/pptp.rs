@@ -4,7 +4,8 @@
 //! IPv4 | GRE: flags, 880b, length, call, sequence [, acknowledgement] | ff 03 | PPP protocol | packet
 //! ```
 //! The call number of this end finds the interface. Control messages pass by TCP, and control receives PPP control
-//! packets as a service. Packets carry acknowledgements. If many packets wait for one, it is sent without a payload.
+//! packets as a service. Packets carry acknowledgements. If many received packets lack an acknowledgement, a GRE packet
+//! without a payload carries it.
 
 mod settings;
 #[cfg(test)]
@@ -30,7 +31,8 @@ use crate::walk::Context;
 
 /// Bytes of an IPv4 header.
 const IPV4: usize = 20;
-/// Packets that wait for an acknowledgement before one is sent of its own: half of the announced window.
+/// Number of received packets without an acknowledgement after which a GRE packet without a payload carries it: half of
+/// the announced window.
 const ACKNOWLEDGE_AFTER: u32 = 32;
 
 /// Returns the key of packets to an end of a call.
@@ -122,7 +124,7 @@ impl Pptp {
         ppp_of(frame, &gre, at).map_or(Err(DropReason::PptpMalformed), |packet| Ok(Some(packet)))
     }
 
-    /// Sends an acknowledgement of its own, if many packets wait for one.
+    /// Sends a GRE packet that only acknowledges, if many received packets lack an acknowledgement.
     #[inline(always)]
     pub(super) fn acknowledge(&self, outlet: &mut Outlet) {
         if let Some(number) = self.numbers.overdue(ACKNOWLEDGE_AFTER) {

@@ -122,7 +122,7 @@ impl Dispatch for Outlet {
 
 impl Outlet {
     /// Queues a vector with the slot of each out in `frame.below`. Returns false if an out has no slot, or the agenda
-    /// has no room for all.
+    /// has no room for all frames.
     #[inline(always)]
     fn put_by_slots(
         &mut self,

@@ -145,7 +145,8 @@ impl Generated {
         self.all.get(&id)?.peer_port.clone()
     }
 
-    /// Notes that NAT gave the peer of a policy another end. A policy without such an end stays as it is.
+    /// Notes that NAT gave the peer of a policy another address or port. Does nothing for a policy whose peer is
+    /// not behind NAT.
     pub(super) fn move_end(&mut self, id: PolicyId, end: SocketAddr) {
         let made = self.all.get_mut(&id);
         let Some(made) = made.filter(|made| made.translated_end.is_some()) else {
