@@ -67,7 +67,7 @@ pub(crate) struct Outlet {
     pub(crate) pieces: Vec<Frame>,
     /// Whole packets that IPsec is about to protect; empty between two vectors.
     pub(crate) protecting: Vec<Frame>,
-    /// Buffer for a batch of the router's own packets to one out; empty between two batches.
+    /// Buffer for a batch of packets that this router sends by one out; empty between two batches.
     pub(crate) departing: Vec<Frame>,
     /// Incomplete packets of PPP sessions with multilink framing.
     pub(crate) incomplete: Incomplete,

@@ -14,16 +14,13 @@ use ppp::{ENCRYPTED, Encryptor, MPPE_HEADER, MppeFault};
 
 pub use self::settings::{Ciphers, Mppe};
 
-use super::session_data::{
-    CompletePacket, PROTOCOL, SessionPacket, add_front, complete, cut, receive_all,
-};
-use super::{Arrival, Batch, Encap, Next, OuterPath, mark_decapsulated, put};
+use super::session_data::{PROTOCOL, SessionPacket, add_front, complete, receive_all};
+use super::{Arrival, Batch, Encap, Next, OuterPath, put};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
-use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
 /// Bytes that the encryption adds to a packet.
@@ -91,17 +88,8 @@ impl Mppe {
         else {
             return Ok(None);
         };
-        let CompletePacket { frame, packet, .. } = &mut whole;
-        let inner = self.decrypt(frame, packet);
-        let opened = inner.and_then(|inner| cut(frame, &inner, &self.carrier, interface));
-        if let Err(reason) = opened {
-            return Err((whole.into_received(outlet), reason));
-        }
-        let mut frame = whole.into_frame(outlet);
-        mark_decapsulated(&mut frame, self.id);
-        if cx.interfaces.taps().any() {
-            tap::show(cx, self.id, Direction::Received, &frame, 0, outlet);
-        }
+        let inner = self.decrypt(&mut whole.frame, &whole.packet);
+        let frame = whole.deliver(cx, self.id, inner, &self.carrier, interface, outlet)?;
         Ok(Some(frame))
     }
 

@@ -16,15 +16,14 @@ pub use self::settings::{Multilink, Sequence};
 
 use super::carrier::{Carrier, below};
 use super::incomplete::Incomplete;
-use super::session_data::{CompletePacket, PROTOCOL, SessionPacket, complete, cut, receive_all};
-use super::{Arrival, Batch, ETHERNET, Encap, Next, Nexts, OuterPath, mark_decapsulated, put};
+use super::session_data::{PROTOCOL, SessionPacket, complete, receive_all};
+use super::{Arrival, Batch, ETHERNET, Encap, Next, Nexts, OuterPath, put};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::demux::pppoe::HEADER;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
-use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
 impl Multilink {
@@ -71,18 +70,11 @@ impl Multilink {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Result<Option<Frame>, (Frame, DropReason)> {
-        let Some(mut whole) = complete(cx, frame, &self.carrier, Some(self), outlet)? else {
+        let Some(whole) = complete(cx, frame, &self.carrier, Some(self), outlet)? else {
             return Ok(None);
         };
-        let CompletePacket { frame, packet, .. } = &mut whole;
-        if let Err(reason) = cut(frame, packet, &self.carrier, interface) {
-            return Err((whole.into_received(outlet), reason));
-        }
-        let mut frame = whole.into_frame(outlet);
-        mark_decapsulated(&mut frame, self.id);
-        if cx.interfaces.taps().any() {
-            tap::show(cx, self.id, Direction::Received, &frame, 0, outlet);
-        }
+        let inner = Ok(whole.packet);
+        let frame = whole.deliver(cx, self.id, inner, &self.carrier, interface, outlet)?;
         Ok(Some(frame))
     }
 

@@ -6,14 +6,13 @@ use frame::{Frame, Pool};
 
 pub use self::settings::Plain;
 
-use super::session_data::{CompletePacket, complete, cut, leave_to_service, receive_all};
-use super::{Arrival, Batch, Encap, Next, OuterPath, mark_decapsulated, pptp, put};
+use super::session_data::{complete, leave_to_service, receive_all};
+use super::{Arrival, Batch, Encap, Next, OuterPath, pptp, put};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
-use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
 impl Plain {
@@ -28,16 +27,11 @@ impl Plain {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Result<Option<Frame>, (Frame, DropReason)> {
-        let Some(mut whole) = complete(cx, frame, &self.carrier, None, outlet)? else {
+        let Some(whole) = complete(cx, frame, &self.carrier, None, outlet)? else {
             return Ok(None);
         };
-        let CompletePacket { frame, packet, .. } = &mut whole;
-        if let Err(reason) = cut(frame, packet, &self.carrier, interface) {
-            return Err((whole.into_received(outlet), reason));
-        }
-        let mut frame = whole.into_frame(outlet);
-        mark_decapsulated(&mut frame, self.id);
-        tap::show(cx, self.id, Direction::Received, &frame, 0, outlet);
+        let inner = Ok(whole.packet);
+        let frame = whole.deliver(cx, self.id, inner, &self.carrier, interface, outlet)?;
         Ok(Some(frame))
     }
 }

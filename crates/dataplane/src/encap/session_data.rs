@@ -4,13 +4,14 @@ use frame::{Frame, InterfaceId, Pool, Segmentation};
 
 use super::carrier::Carrier;
 use super::multilink::Multilink;
-use super::{divide, settle};
+use super::{divide, mark_decapsulated, settle};
 use crate::counters::Traffic;
 use crate::demux::pppoe::{self, Header, PPP_IPV4, PPP_IPV6};
 use crate::drop::DropReason;
 use crate::interface::Interface;
 use crate::outlet::Outlet;
 use crate::rings::Handed;
+use crate::tap::{self, Direction};
 use crate::walk::{self, Context, Exit};
 
 pub(super) use crate::demux::pppoe::PROTOCOL;
@@ -117,6 +118,30 @@ impl CompletePacket {
         }
         self.frame
     }
+
+    /// Returns the frame with the IP packet `inner` of the session `id`, as its interface receives it, and shows it to
+    /// taps.
+    ///
+    /// # Errors
+    /// The received frame, and why it is dropped: the error of `inner`, or that of [`cut`].
+    pub(super) fn deliver(
+        mut self,
+        cx: &Context<'_>,
+        id: InterfaceId,
+        inner: Result<SessionPacket, DropReason>,
+        carrier: &Carrier,
+        interface: &Interface,
+        outlet: &mut Outlet,
+    ) -> Result<Frame, (Frame, DropReason)> {
+        let done = inner.and_then(|inner| cut(&mut self.frame, &inner, carrier, interface));
+        if let Err(reason) = done {
+            return Err((self.into_received(outlet), reason));
+        }
+        let mut frame = self.into_frame(outlet);
+        mark_decapsulated(&mut frame, id);
+        tap::show(cx, id, Direction::Received, &frame, 0, outlet);
+        Ok(frame)
+    }
 }
 
 /// Admits a received frame of a carrier. A multilink fragment is reassembled; `None` means that its packet is
@@ -174,7 +199,7 @@ pub(super) fn complete(
 ///
 /// # Errors
 /// The packet is no IP packet, or the frame is shorter than the packet.
-pub(super) fn cut(
+fn cut(
     frame: &mut Frame,
     packet: &SessionPacket,
     carrier: &Carrier,
