@@ -162,7 +162,10 @@ fn the_default_configuration_works_with_pppoe_as_its_wan() {
     let router = Router::start(&lab, &Start { config: "", ..home });
     until("the session is back after a kill", || reaches(&lab, ""));
     assert!(surfs(), "{}", router.log());
+    let ends = || router.log().matches("pppoe-out1: disconnected").count();
+    let before = ends();
     server.exec("/ppp/active/remove [find]");
+    until("the session ends by a PADT", || ends() > before);
     until("the session is back after a PADT", || reaches(&lab, ""));
     assert!(surfs(), "{}", router.log());
 }
