@@ -204,15 +204,40 @@ fn straight_to(bridge: &Bridge, from: usize) -> Option<InterfaceId> {
     }
 }
 
-/// The classification of a frame in its bridge.
+/// The classification of a frame in its bridge: VLAN, spanning tree, tag. One word, because the
+/// passes store it for each frame and read it back at once; fields of their own would be stored in
+/// pieces, and the wider read would wait for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Class {
-    /// The VLAN; 0 where the bridge does not distinguish VLANs.
-    pub(crate) vid: u16,
-    /// The spanning tree of the VLAN, as a set with one bit.
-    pub(crate) tree: u32,
-    /// The frame has a tag that the bridge recognises, even if only with a priority.
-    pub(crate) tagged: bool,
+pub(crate) struct Class(u64);
+
+impl Class {
+    const VID_SHIFT: u32 = 32;
+    const TAGGED: u64 = 1 << 63;
+
+    /// `tree`: the spanning tree of the VLAN, as a set with one bit.
+    #[inline(always)]
+    pub(super) const fn new(vid: u16, tree: u32, tagged: bool) -> Self {
+        let tag = if tagged { Self::TAGGED } else { 0 };
+        Self(tree as u64 | (vid as u64) << Self::VID_SHIFT | tag)
+    }
+
+    /// Returns the VLAN; 0 where the bridge does not distinguish VLANs.
+    #[inline(always)]
+    pub(crate) const fn vid(self) -> u16 {
+        (self.0 >> Self::VID_SHIFT) as u16
+    }
+
+    /// Returns the spanning tree of the VLAN, as a set with one bit.
+    #[inline(always)]
+    pub(crate) const fn tree(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Returns true if the frame has a tag that the bridge recognises, even if only with a priority.
+    #[inline(always)]
+    pub(crate) const fn is_tagged(self) -> bool {
+        self.0 & Self::TAGGED != 0
+    }
 }
 
 /// Decides whether a frame is admitted at ingress, and returns its class.
@@ -225,11 +250,7 @@ pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReaso
         return Err(DropReason::BridgeSource);
     }
     let class = match &source.bridge.vlans {
-        None => Class {
-            vid: 0,
-            tree: 1,
-            tagged: false,
-        },
+        None => Class::new(0, 1, false),
         Some(vlans) => {
             // RouterOS: tags with another EtherType than the bridge's are payload.
             let tagged = head.kind == source.bridge.ethertype && !source.tag_stacking;
@@ -249,14 +270,10 @@ pub(crate) fn admit(source: &Source<'_>, head: &Head) -> Result<Class, DropReaso
             if source.ingress_filtering && vlans.member(vid, source.number) == Member::No {
                 return Err(DropReason::BridgeIngressVlan);
             }
-            Class {
-                vid,
-                tree: 1 << (vlans.instance(vid) & 31),
-                tagged,
-            }
+            Class::new(vid, 1 << (vlans.instance(vid) & 31), tagged)
         }
     };
-    match (source.learning | source.forwarding) & class.tree {
+    match (source.learning | source.forwarding) & class.tree() {
         0 => Err(DropReason::BridgePortState),
         _ => Ok(class),
     }
@@ -285,11 +302,7 @@ fn as_chip(
     };
     match (source.learning | source.forwarding) & 1 {
         0 => Err(DropReason::BridgePortState),
-        _ => Ok(Class {
-            vid,
-            tree: 1,
-            tagged,
-        }),
+        _ => Ok(Class::new(vid, 1, tagged)),
     }
 }
 
@@ -316,7 +329,7 @@ impl Source<'_> {
     /// Returns true if the source address of a frame of this class is learned.
     #[inline(always)]
     pub(super) const fn learns(&self, class: &Class) -> bool {
-        self.learning & class.tree != 0 && self.straight_to.is_none()
+        self.learning & class.tree() != 0 && self.straight_to.is_none()
     }
 
     /// Returns true if an address belongs to the bridge or one of its ports.
@@ -331,7 +344,7 @@ impl Source<'_> {
     pub(super) const fn key(&self, class: &Class, mac: u64) -> HostKey {
         HostKey {
             bridge: self.bridge.id,
-            vid: class.vid,
+            vid: class.vid(),
             mac,
         }
     }
@@ -371,7 +384,7 @@ pub(crate) fn find(
     class: &Class,
     place: HostPosition,
 ) -> BridgeDestination {
-    if source.forwarding & class.tree == 0 {
+    if source.forwarding & class.tree() == 0 {
         return BridgeDestination::Nowhere(DropReason::BridgePortState);
     }
     if head.is_to_group() {
@@ -411,8 +424,8 @@ fn unknown(
     head: &Head,
     class: &Class,
 ) -> BridgeDestination {
-    if class.vid != 0 {
-        let everywhere = Class { vid: 0, ..*class };
+    if class.vid() != 0 {
+        let everywhere = Class::new(0, class.tree(), class.is_tagged());
         let host = hosts.get(&source.key(&everywhere, head.to));
         if host.is_some_and(|host| host.kind == HostKind::Local) {
             return up(source);
@@ -433,11 +446,11 @@ fn is_station(
 ) -> bool {
     let [_, _, mac @ ..] = head.to.to_be_bytes();
     let (bridge, mac) = (source.bridge, Mac(mac));
-    let vlan_id = match class.vid {
+    let vlan_id = match class.vid() {
         0 => head.tci & 0xfff,
         vid => vid,
     };
-    let ethertype = match class.vid {
+    let ethertype = match class.vid() {
         0 => head.kind,
         _ => bridge.ethertype,
     };
@@ -489,12 +502,12 @@ pub(super) fn passes(
     to: usize,
     forwarding: u32,
 ) -> Result<Leaves, DropReason> {
-    if forwarding & class.tree == 0 {
+    if forwarding & class.tree() == 0 {
         return Err(DropReason::BridgePortState);
     }
     match &bridge.vlans {
         None => Ok(Leaves::AsItIs),
-        Some(vlans) => match vlans.member(class.vid, to) {
+        Some(vlans) => match vlans.member(class.vid(), to) {
             Member::Tagged => Ok(Leaves::Tagged),
             Member::Untagged => Ok(Leaves::Untagged),
             Member::AsTheyCame => Ok(Leaves::AsItIs),

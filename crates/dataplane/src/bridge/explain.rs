@@ -202,7 +202,7 @@ impl<W: Watcher> Walk<'_, W> {
         let (bridge, from) = (source.bridge.id, source.interface);
         self.tracer.passed(Stage::Bridging, || {
             let comes = format!("comes into {} by {}", name(cx, bridge), name(cx, from));
-            match class.vid {
+            match class.vid() {
                 0 => comes,
                 vid => format!("{comes}, in VLAN {vid}"),
             }

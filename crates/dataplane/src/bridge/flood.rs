@@ -37,7 +37,7 @@ impl Reach {
     #[inline(always)]
     fn of(source: &Source<'_>, bytes: &[u8], class: &Class, many: FloodKind) -> Self {
         let receivers = match many {
-            FloodKind::Multicast => snoop::receivers(source, bytes, class.vid),
+            FloodKind::Multicast => snoop::receivers(source, bytes, class.vid()),
             FloodKind::Unknown | FloodKind::Broadcast => None,
         };
         let guarded = match source.bridge.guards.are_off() {

@@ -115,8 +115,7 @@ impl FrameColumns {
     #[inline(always)]
     fn read_packet(&mut self, at: usize, packet: Option<&[u8]>) {
         let fields = packet.map_or(self.fields, Fields::of);
-        self.sources[at] = fields.tuple.source;
-        self.destinations[at] = fields.tuple.destination;
+        (self.sources[at], self.destinations[at]) = packet.map_or((0, 0), addresses);
         self.services[at] = Of::service_shown(&fields);
         self.source_ports[at] = Of::source_port(&fields);
         self.tcp_flags[at] = Of::tcp_flags(&fields);
@@ -156,6 +155,32 @@ impl FrameColumns {
             ] = classes;
         }
     }
+}
+
+/// Returns source and destination of a packet, as [`crate::packet::Tuple`] encodes them. They are
+/// read from the header, because a tuple is stored in pieces and a copy of its addresses waits for
+/// the stores.
+#[inline(always)]
+fn addresses(packet: &[u8]) -> (u128, u128) {
+    if let Some(header) = packet.first_chunk::<40>()
+        && header[0] >> 4 == 6
+    {
+        let word = |at: usize| {
+            header[at..]
+                .first_chunk()
+                .map_or(0, |word| u128::from_be_bytes(*word))
+        };
+        return (word(8), word(24));
+    }
+    let Some(header) = packet.first_chunk::<20>() else {
+        return (0, 0);
+    };
+    let word = |at: usize| {
+        header[at..]
+            .first_chunk()
+            .map_or(0, |word| u32::from_be_bytes(*word))
+    };
+    (word(12).into(), word(16).into())
 }
 
 impl Packets for FrameColumns {

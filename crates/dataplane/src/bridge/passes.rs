@@ -104,7 +104,7 @@ pub(super) fn bridge(
     let frames = vector.frames_mut();
     let mut at = 0;
     while at < frames.len().min(VECTOR_FRAMES) {
-        let part = PART.min(frames.len() - at);
+        let part = (if source.applied.any() { PART } else { PART }).min(frames.len() - at);
         stage.sight(frames, at..at + part, classified);
         let frames = &mut frames[at..at + part];
         let (outs, exits) = (&mut outs[at..at + part], &mut exits[at..at + part]);
@@ -167,7 +167,8 @@ impl Stage<'_> {
             }
             bytes += frame.len() as u64;
             let Some(head) = decide::head(frame.bytes()) else {
-                (classified.again, classified.class) = (false, Err(DropReason::EthernetLength));
+                classified.again = false;
+                classified.refused = Some(DropReason::EthernetLength);
                 (classified.head, before) = (Head::default(), Head::default());
                 continue;
             };
@@ -178,14 +179,18 @@ impl Stage<'_> {
                 continue;
             }
             groups |= head.is_to_group();
-            classified.class = decide::admit(source, &head);
-            let Ok(class) = &classified.class else {
-                continue;
+            let class = match decide::admit(source, &head) {
+                Ok(class) => class,
+                Err(reason) => {
+                    classified.refused = Some(reason);
+                    continue;
+                }
             };
-            classified.to = hosts.place(&source.key(class, head.to));
+            (classified.class, classified.refused) = (class, None);
+            classified.to = hosts.place(&source.key(&class, head.to));
             hosts.prefetch(classified.to);
             if learns {
-                classified.from = hosts.place(&source.key(class, head.from));
+                classified.from = hosts.place(&source.key(&class, head.from));
                 hosts.prefetch(classified.from);
             }
         }
@@ -226,10 +231,10 @@ impl Stage<'_> {
         if source.keeps(head) {
             return Verdict::Reserved;
         }
-        let class = match classified.class {
-            Ok(class) => class,
-            Err(reason) => return Verdict::Drop(reason),
-        };
+        if let Some(reason) = classified.refused {
+            return Verdict::Drop(reason);
+        }
+        let class = classified.class;
         if !source.bridge.guards.are_off()
             && let Err(reason) = guard(source, frame)
         {

@@ -10,8 +10,9 @@ use crate::drop::DropReason;
 use crate::out::OutId;
 use crate::table::bridge_hosts::HostPosition;
 
-/// Frames whose host lines are prefetched before the first decision.
-pub(super) const PART: usize = 32;
+/// Frames whose host lines are prefetched before the first decision, and whose rules are looked up
+/// together.
+pub(super) const PART: usize = 64;
 
 /// Egress ports cached for a vector, by the low bits of their slots.
 pub(super) const EGRESSES: usize = 32;
@@ -22,7 +23,9 @@ pub(super) struct ClassifiedFrame {
     pub(super) head: Head,
     /// The header equals that of the previous frame; the other fields are not valid.
     pub(super) again: bool,
-    pub(super) class: Result<Class, DropReason>,
+    pub(super) class: Class,
+    /// The reason why the frame is not admitted; `class` is not valid then.
+    pub(super) refused: Option<DropReason>,
     /// Positions of both hosts in the host table.
     pub(super) to: HostPosition,
     pub(super) from: HostPosition,
@@ -97,7 +100,8 @@ impl Bridging {
         let classified = ClassifiedFrame {
             head: Head::default(),
             again: false,
-            class: Err(DropReason::BridgeSource),
+            class: Class::new(0, 0, false),
+            refused: Some(DropReason::BridgeSource),
             to: HostPosition::default(),
             from: HostPosition::default(),
         };

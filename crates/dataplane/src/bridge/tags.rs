@@ -15,15 +15,15 @@ const VLAN: u16 = 0xfff;
 #[inline(always)]
 #[must_use]
 pub(super) fn retag(frame: &mut Frame, class: &Class, leaves: Leaves, ethertype: u16) -> bool {
-    match (leaves, class.tagged) {
+    match (leaves, class.is_tagged()) {
         (Leaves::AsItIs, _) | (Leaves::Untagged, false) => true,
         (Leaves::Tagged, true) => {
-            name(frame, class.vid);
+            name(frame, class.vid());
             true
         }
         (Leaves::Tagged, false) => {
             let priority = u16::from(frame.priority & 7) << PRIORITY_SHIFT;
-            push(frame, ethertype, priority | class.vid)
+            push(frame, ethertype, priority | class.vid())
         }
         (Leaves::Untagged, true) => {
             pop(frame);
