@@ -21,7 +21,7 @@ pub(crate) struct ProductHasher(u64);
 
 impl Hasher for ProductHasher {
     fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 29
+        self.0
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -37,7 +37,9 @@ impl Hasher for ProductHasher {
     }
 
     fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // Both halves of the product: prefixes have zeros at their end.
+        let product = u128::from(self.0.rotate_left(23) ^ word) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
     }
 
     fn write_u128(&mut self, word: u128) {
@@ -71,22 +73,122 @@ struct Candidate<V> {
 /// Queues with the same target and mark, in order. Most targets have one queue, which is stored inline.
 type List<V> = SmallVec<[Candidate<V>; 1]>;
 
-/// Lists by mark and by the rest of the target. Mark 0 means any mark.
-type Lists<K, V> = Table<(K, u32), List<V>>;
+/// Key of a list in [`Prefixes`]: the address bits of the prefix, and a mark.
+trait PrefixKey: Copy + Eq + Hash {
+    fn new(address: u128, mark: u32) -> Self;
+}
+
+/// IPv4 in one word.
+impl PrefixKey for u64 {
+    #[inline(always)]
+    fn new(address: u128, mark: u32) -> Self {
+        Self::from(address as u32) << 32 | Self::from(mark)
+    }
+}
+
+/// IPv6.
+impl PrefixKey for (u128, u32) {
+    #[inline(always)]
+    fn new(address: u128, mark: u32) -> Self {
+        (address, mark)
+    }
+}
 
 /// Targets of one prefix length.
 #[derive(Debug)]
-struct Prefixes<V> {
+struct Prefixes<K, V> {
     len: u8,
-    lists: Lists<u128, V>,
+    /// The address bits that the prefixes compare.
+    mask: u128,
+    lists: Table<K, List<V>>,
+    /// Queues for any mark, if no bit is compared: every packet matches them without a look-up.
+    whole: List<V>,
+}
+
+impl<K: PrefixKey, V> Prefixes<K, V> {
+    fn new(len: u8, ipv6: bool) -> Self {
+        Self {
+            len,
+            mask: masked(u128::MAX, ipv6, len),
+            lists: Table::default(),
+            whole: List::new(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lists.is_empty() && self.whole.is_empty()
+    }
+
+    /// Returns the queues whose prefix an address has, for a mark; mark 0 returns those for any mark.
+    #[inline(always)]
+    fn list(&self, address: u128, mark: u32) -> &[Candidate<V>] {
+        if self.len == 0 && mark == 0 {
+            return &self.whole;
+        }
+        let list = self.lists.get(&K::new(address & self.mask, mark));
+        list.map_or(&[], |list| list)
+    }
+
+    fn put(&mut self, address: u128, mark: u32, candidate: Candidate<V>) {
+        match (self.len, mark) {
+            (0, 0) => add(&mut self.whole, candidate),
+            _ => put(&mut self.lists, K::new(address, mark), candidate),
+        }
+    }
+
+    fn take(&mut self, address: u128, mark: u32, id: u64) {
+        match (self.len, mark) {
+            (0, 0) => self.whole.retain(|one| one.id != id),
+            _ => take(&mut self.lists, K::new(address, mark), id),
+        }
+    }
+}
+
+/// The prefixes of a family, longest first.
+#[derive(Debug)]
+struct PrefixTable<K, V>(Vec<Prefixes<K, V>>);
+
+impl<K: PrefixKey, V> PrefixTable<K, V> {
+    /// Returns the lists for a prefix length.
+    fn of_len(&mut self, len: u8, ipv6: bool) -> &mut Prefixes<K, V> {
+        let at = self.0.partition_point(|prefixes| prefixes.len > len);
+        if self.0.get(at).is_none_or(|prefixes| prefixes.len != len) {
+            self.0.insert(at, Prefixes::new(len, ipv6));
+        }
+        &mut self.0[at]
+    }
+
+    fn take(&mut self, len: u8, address: u128, mark: u32, id: u64) {
+        if let Some(at) = self.0.iter().position(|prefixes| prefixes.len == len) {
+            self.0[at].take(address, mark, id);
+            if self.0[at].is_empty() {
+                self.0.remove(at);
+            }
+        }
+    }
+
+    /// Returns the first queue that an address and a mark match.
+    #[inline(always)]
+    fn first(
+        &self,
+        address: u128,
+        mark: u32,
+        takes: impl Fn(&Match) -> bool,
+    ) -> Option<&Candidate<V>> {
+        let mut best = None;
+        for prefixes in &self.0 {
+            best = better(best, |mark| prefixes.list(address, mark), mark, &takes);
+        }
+        best
+    }
 }
 
 /// The index of simple queues.
 #[derive(Debug)]
 pub struct Index<V> {
-    /// Prefixes for IPv4 and for IPv6, longest first.
-    prefixes: [Vec<Prefixes<V>>; 2],
-    interfaces: Lists<u32, V>,
+    ipv4: PrefixTable<u64, V>,
+    ipv6: PrefixTable<(u128, u32), V>,
+    interfaces: Table<(u32, u32), List<V>>,
     /// The match of each inserted queue, by number.
     matches: Table<u64, Match>,
     /// Number of queues that match marks.
@@ -96,7 +198,8 @@ pub struct Index<V> {
 impl<V> Default for Index<V> {
     fn default() -> Self {
         Self {
-            prefixes: [Vec::new(), Vec::new()],
+            ipv4: PrefixTable(Vec::new()),
+            ipv6: PrefixTable(Vec::new()),
             interfaces: Table::default(),
             matches: Table::default(),
             marked: 0,
@@ -121,25 +224,15 @@ impl<V: Clone> Index<V> {
                 value: value.clone(),
             };
             match target {
-                Target::Prefix { ipv6, address, len } => {
-                    put(self.of_len(ipv6, len), (address, mark), candidate);
-                }
+                Target::Prefix { ipv6, address, len } => match ipv6 {
+                    true => self.ipv6.of_len(len, ipv6).put(address, mark, candidate),
+                    false => self.ipv4.of_len(len, ipv6).put(address, mark, candidate),
+                },
                 Target::Interface(id) => put(&mut self.interfaces, (id, mark), candidate),
             }
         }
         self.marked += usize::from(!matches.marks.is_empty());
         self.matches.insert(id, matches);
-    }
-
-    /// Returns the lists for a prefix length.
-    fn of_len(&mut self, ipv6: bool, len: u8) -> &mut Lists<u128, V> {
-        let all = &mut self.prefixes[usize::from(ipv6)];
-        let at = all.partition_point(|prefixes| prefixes.len > len);
-        if all.get(at).is_none_or(|prefixes| prefixes.len != len) {
-            let lists = Table::default();
-            all.insert(at, Prefixes { len, lists });
-        }
-        &mut all[at].lists
     }
 }
 
@@ -157,13 +250,10 @@ impl<V> Index<V> {
         for (target, mark) in keys(&matches) {
             match target {
                 Target::Interface(of) => take(&mut self.interfaces, (of, mark), id),
-                Target::Prefix { ipv6, address, len } => {
-                    let all = &mut self.prefixes[usize::from(ipv6)];
-                    for prefixes in all.iter_mut().filter(|prefixes| prefixes.len == len) {
-                        take(&mut prefixes.lists, (address, mark), id);
-                    }
-                    all.retain(|prefixes| !prefixes.lists.is_empty());
-                }
+                Target::Prefix { ipv6, address, len } => match ipv6 {
+                    true => self.ipv6.take(len, address, mark, id),
+                    false => self.ipv4.take(len, address, mark, id),
+                },
             }
         }
         self.marked -= usize::from(!matches.marks.is_empty());
@@ -189,29 +279,31 @@ impl<V> Index<V> {
         let ((address, interface), _) = seen.ends(direction);
         let mark = if self.marked > 0 { seen.mark } else { 0 };
         let takes = |asks: &Match| asks.takes(seen, direction);
-        let mut best = None;
-        for Prefixes { len, lists } in &self.prefixes[usize::from(seen.ipv6)] {
-            let key = masked(address, seen.ipv6, *len);
-            best = better(best, lists, key, mark, takes);
+        let best = match seen.ipv6 {
+            true => self.ipv6.first(address, mark, takes),
+            false => self.ipv4.first(address, mark, takes),
+        };
+        if self.interfaces.is_empty() || interface == 0 {
+            return best;
         }
-        if !self.interfaces.is_empty() && interface != 0 {
-            best = better(best, &self.interfaces, interface, mark, takes);
-        }
-        best
+        let list = |mark| {
+            let list = self.interfaces.get(&(interface, mark));
+            list.map_or(&[][..], |list| list)
+        };
+        better(best, list, mark, takes)
     }
 }
 
-/// Returns the first queue of `best` and the lists with this key, for this mark and for any mark.
-#[inline]
-fn better<'a, K: Hash + Eq + Copy, V>(
+/// Returns the first queue of `best` and of the lists for this mark and for any mark.
+#[inline(always)]
+fn better<'a, V>(
     best: Option<&'a Candidate<V>>,
-    lists: &'a Lists<K, V>,
-    key: K,
+    list: impl Fn(u32) -> &'a [Candidate<V>],
     mark: u32,
     takes: impl Fn(&Match) -> bool,
 ) -> Option<&'a Candidate<V>> {
     let matches = |one: &&Candidate<V>| one.asks.iter().all(&takes);
-    let first = |mark: u32| lists.get(&(key, mark))?.iter().find(matches);
+    let first = |mark: u32| list(mark).iter().find(matches);
     let any = earlier(best, first(0));
     match mark {
         0 => any,
@@ -231,16 +323,20 @@ fn earlier<'a, V>(
     }
 }
 
+/// Inserts a candidate into the list of a key.
+fn put<K: Hash + Eq, V>(lists: &mut Table<K, List<V>>, key: K, candidate: Candidate<V>) {
+    add(lists.entry(key).or_default(), candidate);
+}
+
 /// Inserts a candidate into a list in order.
-fn put<K: Hash + Eq, V>(lists: &mut Lists<K, V>, key: (K, u32), candidate: Candidate<V>) {
-    let list = lists.entry(key).or_default();
+fn add<V>(list: &mut List<V>, candidate: Candidate<V>) {
     let place = (&candidate.order, candidate.id);
     let at = list.partition_point(|one| (&one.order, one.id) < place);
     list.insert(at, candidate);
 }
 
-/// Removes a candidate from a list.
-fn take<K: Hash + Eq, V>(lists: &mut Lists<K, V>, key: (K, u32), id: u64) {
+/// Removes a candidate from the list of a key.
+fn take<K: Hash + Eq, V>(lists: &mut Table<K, List<V>>, key: K, id: u64) {
     if let Some(list) = lists.get_mut(&key) {
         list.retain(|one| one.id != id);
         if list.is_empty() {
