@@ -292,7 +292,7 @@ pub(super) fn talk(
     let left = lane.meter().recorded().into_iter().take(count);
     let answers = left.map(|(_, frame)| answer(frame));
     let answers = answers.collect::<Result<Vec<_>, _>>()?;
-    let len = answers.iter().map(Vec::len).min().unwrap_or(0);
+    let len = answers.iter().map(Vec::len).max().unwrap_or(0);
     lane.meter().answer(Templates::of(answers, len, seed ^ 1));
     lane.run(2 * LAPS * vectors * VECTOR_FRAMES)?;
     Ok(())

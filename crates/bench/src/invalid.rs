@@ -13,6 +13,8 @@ pub enum Invalid {
         expected: u64,
         /// Packets that did.
         sent: u64,
+        /// The reasons for which packets were dropped since the worker began, with their numbers.
+        drops: Vec<(&'static str, u64)>,
     },
     /// A packet arrived where or how it should not, or FastTrack forwarded other packets than it should.
     Astray(String),
@@ -27,8 +29,20 @@ impl core::fmt::Display for Invalid {
         match self {
             Self::Memory(error) => write!(f, "no memory for packets: {error}"),
             Self::TableFull => write!(f, "the routing table is full"),
-            Self::Lost { expected, sent } => {
-                write!(f, "only {sent} of {expected} packets were forwarded")
+            Self::Lost {
+                expected,
+                sent,
+                drops,
+            } => {
+                write!(f, "only {sent} of {expected} packets were forwarded")?;
+                for (at, (reason, count)) in drops.iter().enumerate() {
+                    write!(
+                        f,
+                        "{} {reason} {count}",
+                        if at == 0 { "; drops:" } else { "," }
+                    )?;
+                }
+                Ok(())
             }
             Self::Astray(what) => f.write_str(what),
             Self::Disturbed => f.write_str("the machine is too busy: every change had to wait"),

@@ -20,7 +20,10 @@ const FRAMED: u16 = 50;
 /// Frames that are sent repeatedly, in order.
 pub(super) struct Templates {
     bytes: Vec<u8>,
+    /// Bytes from one frame to the next.
     len: usize,
+    /// Length of each frame; empty where all frames have `len` bytes.
+    lens: Vec<u16>,
     order: Vec<u32>,
     next: usize,
     seal: Option<Seal>,
@@ -112,12 +115,18 @@ impl Templates {
         Self::of(packets, length(frame), seed)
     }
 
-    /// Creates templates of these frames, `len` bytes each, in random order.
+    /// Creates templates of these frames, at most `len` bytes of each, in random order.
     pub(super) fn of(frames: impl IntoIterator<Item = Vec<u8>>, len: usize, seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x51de);
-        let mut bytes = Vec::new();
+        let (mut bytes, mut lens) = (Vec::new(), Vec::new());
         for frame in frames {
-            bytes.extend_from_slice(&frame[..len]);
+            let frame = &frame[..len.min(frame.len())];
+            bytes.extend_from_slice(frame);
+            bytes.resize(bytes.len().next_multiple_of(len.max(1)), 0);
+            lens.push(frame.len() as u16);
+        }
+        if lens.iter().all(|of| usize::from(*of) == len) {
+            lens.clear();
         }
         let mut order: Vec<u32> = (0..(bytes.len() / len) as u32).collect();
         for at in (1..order.len()).rev() {
@@ -126,6 +135,7 @@ impl Templates {
         Self {
             bytes,
             len,
+            lens,
             order,
             next: 0,
             seal: None,
@@ -161,12 +171,13 @@ impl Templates {
 
     /// Returns the next frame.
     pub(super) fn next(&mut self) -> &[u8] {
-        let at = self.order[self.next] as usize * self.len;
+        let number = self.order[self.next] as usize;
         self.next += 1;
         if self.next == self.order.len() {
             self.next = 0;
         }
-        &self.bytes[at..at + self.len]
+        let len = self.lens.get(number).map_or(self.len, |len| (*len).into());
+        &self.bytes[number * self.len..][..len]
     }
 }
 

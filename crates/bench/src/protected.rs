@@ -174,6 +174,18 @@ pub(super) fn both_directions() -> Ipsec {
     ipsec
 }
 
+/// Returns the tunnel of [`both_directions`] for the packets to this network and from it.
+pub(super) fn to_site(network: Prefix) -> Ipsec {
+    let mut policies = Kind::of(PROTECTED[0]).policies();
+    for policy in &mut policies {
+        policy.selector.destination = network;
+    }
+    Ipsec {
+        policies: Arc::new(Policies::new(policies)),
+        ..both_directions()
+    }
+}
+
 /// Returns the remote end of [`both_directions`].
 pub(super) fn far() -> Far {
     let kind = Kind::of(PROTECTED[0]);

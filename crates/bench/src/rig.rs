@@ -18,6 +18,7 @@ use super::rules::sources;
 use super::tunnels::{FAR_STATION, KEY, SESSION, TunnelKind, station, tunnel};
 use super::{Family, Invalid};
 use crate::workload;
+use dataplane::DropReason;
 use dataplane::bond::{Bond, HashPolicy, Sends, Slave, Takes};
 use dataplane::connection;
 use dataplane::counters::Counters;
@@ -491,6 +492,14 @@ impl DrivenWorker {
         self.worker.counters().ipv4_fasttrack.get().packets
     }
 
+    /// Returns the reasons for which packets were dropped, with their numbers.
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        let counters = self.worker.counters();
+        let all = DropReason::ALL.iter();
+        let all = all.map(|reason| (reason.name(), counters.drops(*reason)));
+        all.filter(|(_, count)| *count > 0).collect()
+    }
+
     /// Sets the time by which the worker's clock advances with each vector.
     pub(super) fn set_vector_time(&mut self, time: Duration) {
         self.vector_time = time;
@@ -509,7 +518,11 @@ impl DrivenWorker {
         let counts = self.meter.take();
         let (expected, sent) = (counts.received, counts.sent);
         if expected != sent || sent == 0 {
-            return Err(Invalid::Lost { expected, sent });
+            return Err(Invalid::Lost {
+                expected,
+                sent,
+                drops: self.drops(),
+            });
         }
         Ok(counts.clocks as f64 / sent as f64)
     }

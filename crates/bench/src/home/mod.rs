@@ -1,5 +1,6 @@
 //! Benchmark rows of home routers: VLANs, a PPPoE session, tunnels, IPsec, queues and a bridge
-//! behind RouterOS's default configuration.
+//! behind RouterOS's default configuration; `branch` is a small office, with one IPsec site and one
+//! simple queue for everything, where a tenth of the connections lead to the site.
 //!
 //! Clients of the LAN talk to servers behind the far side, 64,000 UDP connections over IPv4, both
 //! directions in turn. The default filter, connection tracking and masquerade apply; rows with
@@ -28,6 +29,7 @@ use dataplane::encap::between::Carries;
 use dataplane::firewall::Firewall;
 use dataplane::interface::Details;
 use dataplane::packet::{Tuple, protocol};
+use dataplane::snapshot::Prefix;
 
 /// The names of these rows, without and with the FastTrack rule.
 pub const HOME: &[&str] = &[
@@ -51,6 +53,7 @@ pub const HOME: &[&str] = &[
     "queues+home-fasttrack",
     "bridge+home",
     "bridge+home-fasttrack",
+    "branch",
 ];
 
 /// Number of concurrent connections.
@@ -61,6 +64,14 @@ const ENTRIES: u32 = 1 << 22;
 /// Number of simple queues of the row, and the number of bits in which client addresses differ.
 const QUEUES: u64 = 25;
 const CLIENT_BITS: u8 = 16;
+/// The network of the other site of the row `branch`, and the share of connections to it: one of so
+/// many.
+const SITE: Prefix = Prefix {
+    ipv6: false,
+    bits: 0xac10_0000,
+    len: 12,
+};
+const SITE_SHARE: u32 = 10;
 /// The interface of the near VLAN.
 const NEAR_VLAN: InterfaceId = InterfaceId(EGRESS.0 + 1);
 /// The interface of the PPPoE session.
@@ -83,6 +94,8 @@ enum Layer {
     Queues,
     /// A bridge as the LAN.
     Bridge,
+    /// An IPsec policy for the network of another site, and a simple queue that is never full.
+    Branch,
 }
 
 impl Layer {
@@ -97,14 +110,24 @@ impl Layer {
             "esp" => Self::Esp,
             "wireguard" => Self::Tunnel(TunnelKind::Wireguard),
             "queues" => Self::Queues,
+            "branch" => Self::Branch,
             _ => Self::Bridge,
         }
     }
 
-    /// Returns true if packets leave by an interface of the list WAN without IPsec: the default
-    /// configuration masquerades them.
-    fn masquerades(self) -> bool {
-        matches!(self, Self::Vlan | Self::Pppoe | Self::Queues | Self::Bridge)
+    /// Returns true if packets to this address leave by an interface of the list WAN without IPsec:
+    /// the default configuration masquerades them.
+    fn masquerades(self, destination: u128) -> bool {
+        match self {
+            Self::Vlan | Self::Pppoe | Self::Queues | Self::Bridge => true,
+            Self::Branch => !is_at_site(destination),
+            Self::Tunnel(_) | Self::Esp => false,
+        }
+    }
+
+    /// Returns true if the FastTrack rule applies to the connections.
+    fn may_fasttrack(self) -> bool {
+        !matches!(self, Self::Esp | Self::Branch)
     }
 
     /// Returns the interface lists LAN and WAN.
@@ -143,7 +166,7 @@ impl Kind {
     /// Returns true if the FastTrack rule applies to the connections. The default configuration
     /// accepts IPsec packets before that rule.
     fn fasttracks(self) -> bool {
-        self.fasttrack && self.layer != Layer::Esp
+        self.fasttrack && self.layer.may_fasttrack()
     }
 }
 
@@ -207,9 +230,24 @@ fn rig(kind: Kind, workers: u16, seed: u64) -> Result<Rig, Invalid> {
             rig.queue(&queues);
         }
         Layer::Bridge => bridged::attach_lan(&mut rig, seed)?,
+        Layer::Branch => {
+            rig.protect(protected::to_site(SITE), true)?;
+            rig.route_outer(false)?;
+            rig.queue(&queued::simple_queues(
+                Family::Ipv4,
+                1,
+                CLIENT_BITS,
+                workers,
+            ));
+        }
     }
     rig.lead_clients(&path::to_clients(kind.layer));
     Ok(rig)
+}
+
+/// Returns true if an address belongs to the other site of the row `branch`.
+fn is_at_site(address: u128) -> bool {
+    (address ^ SITE.bits) >> (32 - SITE.len) == 0
 }
 
 /// Gives the address that masquerade uses to an interface of the far side.
@@ -225,7 +263,13 @@ fn give_address(rig: &Rig, interface: InterfaceId) {
 /// directions arrive.
 fn begin(lane: &mut DrivenWorker, kind: Kind, flows: u32, seed: u64) -> Result<(), Invalid> {
     let mut rng = Rng::seeded(seed ^ 0xf10c);
-    let draw = |_| traffic::flow(Family::Ipv4, protocol::UDP, &mut rng);
+    let draw = |number| {
+        let mut flow = traffic::flow(Family::Ipv4, protocol::UDP, &mut rng);
+        if kind.layer == Layer::Branch && number % SITE_SHARE == 0 {
+            flow.destination = SITE.bits | flow.destination & u128::from(u32::MAX >> SITE.len);
+        }
+        flow
+    };
     let flows: HashSet<Tuple> = (0..flows).map(draw).collect();
     let path = Path::new(kind.layer);
     // The iteration order of a hash set differs between processes.

@@ -49,7 +49,7 @@ pub(super) fn outer_packets(layer: Layer) -> Vec<Matcher> {
         Layer::Tunnel(TunnelKind::Between(_)) => protocol(GRE),
         Layer::Tunnel(TunnelKind::Vxlan) => port(wire::vxlan::PORT),
         Layer::Tunnel(TunnelKind::Wireguard) => port(WIREGUARD),
-        Layer::Esp => protocol(ESP),
+        Layer::Esp | Layer::Branch => protocol(ESP),
         Layer::Vlan | Layer::Pppoe | Layer::Queues | Layer::Bridge => Vec::new(),
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn to_clients(layer: Layer) -> Adjacency {
             (hop.egress, hop.out) = (BRIDGE, OutId::bridge(BRIDGE));
             hop
         }
-        Layer::Pppoe | Layer::Tunnel(_) | Layer::Esp | Layer::Queues => hop,
+        Layer::Pppoe | Layer::Tunnel(_) | Layer::Esp | Layer::Queues | Layer::Branch => hop,
     }
 }
 
@@ -79,7 +79,7 @@ impl Path {
     pub(super) fn new(layer: Layer) -> Self {
         let far = match layer {
             Layer::Tunnel(kind) => Some(Far::new(kind)),
-            Layer::Esp => Some(protected::far()),
+            Layer::Esp | Layer::Branch => Some(protected::far()),
             Layer::Vlan | Layer::Pppoe | Layer::Queues | Layer::Bridge => None,
         };
         Self { layer, far }
@@ -91,7 +91,7 @@ impl Path {
         match self.layer {
             Layer::Vlan => tag(&mut frame, NEAR_VLAN),
             Layer::Bridge => frame[..6].copy_from_slice(&BRIDGE_MAC),
-            Layer::Pppoe | Layer::Tunnel(_) | Layer::Esp | Layer::Queues => {}
+            Layer::Pppoe | Layer::Tunnel(_) | Layer::Esp | Layer::Queues | Layer::Branch => {}
         }
         frame
     }
@@ -105,7 +105,7 @@ impl Path {
             .at_server(left)
             .ok_or_else(|| astray("a server", left))?;
         let mut answer = traffic::answer(received);
-        if let Some(far) = &self.far {
+        if let Some(far) = self.far_end(left) {
             let mut link = link_of(left);
             link.rotate_left(6);
             return Ok(far.encapsulate(&link, &answer));
@@ -125,7 +125,6 @@ impl Path {
     pub(super) fn check(&self, flows: &HashSet<Tuple>, recorded: &[Record]) -> Result<(), Invalid> {
         let end = |flow: &Tuple| (flow.destination, flow.destination_port);
         let servers: HashSet<_> = flows.iter().map(end).collect();
-        let translates = self.layer.masquerades();
         let (mut at_server, mut at_client) = (HashSet::new(), HashSet::new());
         for (port, frame) in recorded {
             let place = if *port == 0 { "a client" } else { "a server" };
@@ -134,7 +133,7 @@ impl Path {
                 _ => self.at_server(frame).and_then(|frame| tuple(&frame)),
             };
             let arrived = arrived.ok_or_else(|| astray(place, frame))?;
-            let expected = match (port, translates) {
+            let expected = match (port, self.layer.masquerades(arrived.destination)) {
                 (0, _) => flows.contains(&reversed(&arrived)),
                 (_, true) => arrived.source == OWN4.into() && servers.contains(&end(&arrived)),
                 (_, false) => flows.contains(&arrived),
@@ -159,11 +158,18 @@ impl Path {
         )))
     }
 
+    /// Returns the remote end of the tunnel that a packet left by; `None` for one that left by none.
+    fn far_end(&self, left: &[u8]) -> Option<&Far> {
+        let protocol = left.get(IP + 9).copied();
+        let by_tunnel = self.layer != Layer::Branch || protocol == Some(ESP);
+        self.far.as_ref().filter(|_| by_tunnel)
+    }
+
     /// Returns the frame that a server receives: an IPv4 packet behind an untagged Ethernet header.
     fn at_server(&self, frame: &[u8]) -> Option<Vec<u8>> {
         let (link, _) = frame.split_at_checked(ETHERNET)?;
         (link.starts_with(&GATEWAYS) && link[6..12] == FAR_MAC).then_some(())?;
-        match (&self.far, self.layer) {
+        match (self.far_end(frame), self.layer) {
             (Some(far), _) => far.decapsulate(frame),
             (None, Layer::Vlan) => without_tag(frame, FAR_VLAN),
             (None, Layer::Pppoe) => out_of_session(frame),
