@@ -159,6 +159,17 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
+    /// Replaces the source of a tuple of this rewrite by the new source.
+    #[inline(always)]
+    pub fn turn_source(&self, tuple: &mut Tuple) {
+        let mut wide = [0; 16];
+        wide[16 - BYTES..].copy_from_slice(&self.source);
+        tuple.source = u128::from_be_bytes(wide);
+        if matches!(self.layer, Layer::Tcp | Layer::Udp) {
+            tuple.source_port = u16::from_be_bytes([self.ports[0], self.ports[1]]);
+        }
+    }
+
     /// Replaces the destination of a tuple of this rewrite by the new destination.
     #[inline(always)]
     pub fn turn_destination(&self, tuple: &mut Tuple) {

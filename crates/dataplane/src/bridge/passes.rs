@@ -104,7 +104,7 @@ pub(super) fn bridge(
     let frames = vector.frames_mut();
     let mut at = 0;
     while at < frames.len().min(VECTOR_FRAMES) {
-        let part = (if source.applied.any() { PART } else { PART }).min(frames.len() - at);
+        let part = PART.min(frames.len() - at);
         stage.sight(frames, at..at + part, classified);
         let frames = &mut frames[at..at + part];
         let (outs, exits) = (&mut outs[at..at + part], &mut exits[at..at + part]);

@@ -168,10 +168,9 @@ impl ChunkLookups {
                 return;
             };
             let arrived = self.batch.tuple(at);
-            let translation = (batched.way)
-                .filter(|_| batched.passed.nat != NatState::default())
-                .and_then(|way| translation::known(tracker, &batched.passed.track(way)));
-            let leaves = translation.map_or(arrived, |translation| translation.after);
+            let translated = { batched.way }.filter(|_| batched.passed.nat != NatState::default());
+            let leaves =
+                translated.map_or(arrived, |way| translation::leaving(tracker, way, arrived));
             let out = policies.out_of_flow(packet(frame), frame.guarded, &arrived, &leaves);
             self.batch.police(at, out);
         }

@@ -218,6 +218,24 @@ pub(super) fn turn_destination(tracker: &Tracker, way: FlowId, tuple: &mut Tuple
     }
 }
 
+/// Returns the tuple with which a TCP segment or UDP datagram of a translated connection leaves.
+/// `tuple` is that of the packet, whose destination may already be the translated one. Reads the line
+/// of the packet's direction alone, which the transmission reads anyway.
+#[inline(always)]
+pub(super) fn leaving(tracker: &Tracker, way: FlowId, mut tuple: Tuple) -> Tuple {
+    if tuple.ipv6 {
+        let [words @ .., _] = tracker.rewrite6(way).0;
+        let rewrite = Rewrite::<16>::from_words(words);
+        rewrite.turn_destination(&mut tuple);
+        rewrite.turn_source(&mut tuple);
+    } else {
+        let rewrite = Rewrite::<4>::from_words(tracker.rewrite4(way).0);
+        rewrite.turn_destination(&mut tuple);
+        rewrite.turn_source(&mut tuple);
+    }
+    tuple
+}
+
 /// Returns the translation of a packet by its existing connection.
 pub(super) fn known(tracker: &Tracker, track: &Track) -> Option<Translation> {
     let way = track.way.filter(|_| track.nat != NatState::default())?;
