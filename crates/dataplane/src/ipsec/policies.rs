@@ -452,7 +452,19 @@ impl Policies {
     }
 
     /// Returns the policy of a packet for transmission.
+    #[inline]
     pub fn outbound(&self, tuple: &Tuple) -> Option<&Policy> {
+        let (source, destination) = (tuple.source, tuple.destination);
+        match (tuple.ipv6, self.compare_addresses_only()) {
+            (false, true) => self.outbound_by_addresses(Ipv4Key::new(source, destination)),
+            (true, true) => self.outbound_by_addresses(Ipv6Key::new(source, destination)),
+            (_, false) => self.outbound_by_services(tuple),
+        }
+    }
+
+    /// Returns the policy of a packet for transmission, where protocols or ports count.
+    #[inline(never)]
+    fn outbound_by_services(&self, tuple: &Tuple) -> Option<&Policy> {
         let admits = |selector: &Selector| selector.admits(tuple);
         let (source, destination) = (tuple.source, tuple.destination);
         match tuple.ipv6 {
