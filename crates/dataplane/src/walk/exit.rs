@@ -52,6 +52,14 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// Returns true if a tunnel or IPsec decapsulates the packet.
+    #[inline(always)]
+    pub(super) const fn decapsulates(self) -> bool {
+        matches!(self, Self::Decapsulate(_) | Self::Reveal)
+    }
+}
+
 impl core::fmt::Display for Exit {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {

@@ -1,13 +1,13 @@
 //! The passes over a vector: entry, choice of the way (fast path, routed, firewall), and pass 4,
 //! which dispatches frames to their outs and settles exits.
 
-use frame::{InterfaceId, VECTOR_FRAMES, Vector};
+use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::demux::{Counting, demultiplex};
 use super::depart;
 use super::enter::{IgnoreHeaders, pass1};
 use super::ingress::Entrance;
-use super::scratch::Scratch;
+use super::scratch::{Decapsulating, Scratch};
 use super::settle::settle;
 use super::tally::received;
 use super::{Context, Exit, guarded, slaves, stations};
@@ -214,36 +214,29 @@ fn pass4(
     if matches!(first.out(), Out::Tunnel(_)) && outlet.encapsulate_vector(vector, outs) {
         return ended;
     }
+    let Scratch {
+        entered,
+        decapsulating,
+        ..
+    } = scratch;
     let mut frames = vector.drain();
     let mut at = 0;
     while at < outs.len() {
         let out = outs[at];
         if out == OutId::NONE {
-            if let Exit::Decapsulate(id) = scratch.entered.exits[at] {
-                let exits = outs[at..].iter().zip(&scratch.entered.exits[at..]);
-                let alike = (&OutId::NONE, &Exit::Decapsulate(id));
-                let run = exits.take_while(|exit| *exit == alike).count();
-                let came = encap::arrive(cx, &mut frames, run, id, outlet);
-                ended.packets += came.packets;
-                ended.bytes += came.bytes;
-                at += run;
-                continue;
-            }
-            if scratch.entered.exits[at] == Exit::Reveal {
-                let exits = outs[at..].iter().zip(&scratch.entered.exits[at..]);
-                let run = exits
-                    .take_while(|(out, exit)| **out == OutId::NONE && matches!(exit, Exit::Reveal));
+            let exit = entered.exits[at];
+            if exit.decapsulates() {
+                let exits = outs[at..].iter().zip(&entered.exits[at..]);
+                let run = exits.take_while(|alike| *alike == (&OutId::NONE, &exit));
                 let run = run.count();
-                let before = outlet.meter.turn(Facility::Encrypting);
-                let came = ipsec::decapsulate(cx, &mut frames, run, outlet);
-                outlet.meter.turn(before);
-                ended.packets += came.packets;
-                ended.bytes += came.bytes;
+                match decapsulating.must_wait(exit, run) {
+                    true => decapsulating.take(&mut frames, run, exit),
+                    false => decapsulate(cx, &mut frames, run, exit, &mut ended, outlet),
+                }
                 at += run;
                 continue;
             }
             if let Some(frame) = frames.next() {
-                let exit = scratch.entered.exits[at];
                 if !matches!(exit, Exit::Finish { .. }) {
                     ended.packets += 1;
                     ended.bytes += received(&frame);
@@ -258,7 +251,59 @@ fn pass4(
         outlet.dispatch_run(cx, &mut frames, run, out);
         at += run;
     }
+    drop(frames);
+    if !decapsulating.is_empty() {
+        decapsulate_gathered(cx, decapsulating, &mut ended, outlet);
+    }
     ended
+}
+
+/// Decapsulates the gathered frames. Adds them and their bytes to `ended`.
+#[inline(never)]
+fn decapsulate_gathered(
+    cx: &Context<'_>,
+    gathered: &mut Decapsulating,
+    ended: &mut Traffic,
+    outlet: &mut Outlet,
+) {
+    let Decapsulating {
+        protected,
+        tunnelled,
+        tunnels,
+    } = gathered;
+    let mut frames = tunnelled.drain(..);
+    for alike in tunnels.chunk_by(|one, other| one == other) {
+        let exit = Exit::Decapsulate(alike[0]);
+        decapsulate(cx, &mut frames, alike.len(), exit, ended, outlet);
+    }
+    drop(frames);
+    tunnels.clear();
+    let (count, mut frames) = (protected.len(), protected.drain(..));
+    if count > 0 {
+        decapsulate(cx, &mut frames, count, Exit::Reveal, ended, outlet);
+    }
+}
+
+/// Decapsulates the next `count` frames, which have this exit. Adds them and their bytes to `ended`.
+#[inline(always)]
+fn decapsulate(
+    cx: &Context<'_>,
+    frames: &mut impl Iterator<Item = Frame>,
+    count: usize,
+    exit: Exit,
+    ended: &mut Traffic,
+    outlet: &mut Outlet,
+) {
+    let came = if let Exit::Decapsulate(id) = exit {
+        encap::arrive(cx, frames, count, id, outlet)
+    } else {
+        let before = outlet.meter.turn(Facility::Encrypting);
+        let came = ipsec::decapsulate(cx, frames, count, outlet);
+        outlet.meter.turn(before);
+        came
+    };
+    ended.packets += came.packets;
+    ended.bytes += came.bytes;
 }
 
 /// Passes packets to the queues behind postrouting and input. Returns true if `scratch.held` has

@@ -1,7 +1,8 @@
 //! Memory of the passes, allocated once for a worker.
 
-use frame::{VECTOR_FRAMES, Vector};
+use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
+use super::Exit;
 use super::demux::KnownTags;
 use super::guarded;
 use super::next_hop_cache::NextHopCache;
@@ -29,6 +30,61 @@ pub(crate) struct Scratch {
     pub(super) sources: [u128; VECTOR_FRAMES],
     /// Frames that wait in queues.
     pub(super) held: Vec<queueing::HeldPacket>,
+    pub(super) decapsulating: Decapsulating,
+}
+
+/// Frames of a vector that tunnels and IPsec decapsulate, taken from between other frames so that
+/// those of one tunnel come together. Empty between two vectors.
+pub(super) struct Decapsulating {
+    /// Packets of IPsec.
+    pub(super) protected: Vec<Frame>,
+    /// Packets of tunnels, and the interface of each.
+    pub(super) tunnelled: Vec<Frame>,
+    pub(super) tunnels: Vec<InterfaceId>,
+}
+
+/// Runs of frames of one tunnel that are worth no gathering.
+const LONG: usize = 16;
+
+impl Decapsulating {
+    fn new() -> Self {
+        Self {
+            protected: Vec::with_capacity(VECTOR_FRAMES),
+            tunnelled: Vec::with_capacity(VECTOR_FRAMES),
+            tunnels: Vec::with_capacity(VECTOR_FRAMES),
+        }
+    }
+
+    /// Returns true if a run of frames with this exit is to be gathered: it is short, or it follows
+    /// gathered frames, perhaps of the same tunnel, which it must not overtake.
+    pub(super) fn must_wait(&self, exit: Exit, run: usize) -> bool {
+        let follows = match exit {
+            Exit::Reveal => !self.protected.is_empty(),
+            _ => !self.tunnelled.is_empty(),
+        };
+        follows || run < LONG
+    }
+
+    /// Gathers the next `count` frames, which have this exit.
+    pub(super) fn take(
+        &mut self,
+        frames: &mut impl Iterator<Item = Frame>,
+        count: usize,
+        exit: Exit,
+    ) {
+        let frames = frames.take(count);
+        match exit {
+            Exit::Decapsulate(id) => {
+                self.tunnelled.extend(frames);
+                self.tunnels.resize(self.tunnelled.len(), id);
+            }
+            _ => self.protected.extend(frames),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tunnelled.is_empty() && self.protected.is_empty()
+    }
 }
 
 impl Scratch {
@@ -45,6 +101,7 @@ impl Scratch {
             targets: encap::Targets::new(),
             sources: [0; VECTOR_FRAMES],
             held: Vec::new(),
+            decapsulating: Decapsulating::new(),
         })
     }
 

@@ -92,6 +92,12 @@ impl SharedProperties {
 }
 
 impl LastDecision {
+    /// Returns true if there is no decision to repeat.
+    #[inline(always)]
+    pub(super) const fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Forgets the decision: another packet may have changed the connection table.
     pub(in crate::walk) fn forget(&mut self) {
         self.0 = None;

@@ -167,7 +167,8 @@ impl Passes<'_, '_> {
         self.finish(chunk, lookups);
     }
 
-    /// Finishes the batch, then lets the guard decide about the next packet.
+    /// Lets the guard decide about the next packet, after the batch is finished. A packet that repeats
+    /// the last decision needs no finished batch: that decision depends on no earlier packet.
     #[inline(never)]
     fn alone(
         &mut self,
@@ -177,14 +178,39 @@ impl Passes<'_, '_> {
         chunk: &mut Chunk<'_>,
         lookups: &mut ChunkLookups,
     ) {
-        self.finish(chunk, lookups);
         let before = PriorResults {
             local,
             lookup,
             early: None,
         };
-        self.guard(*at, before, chunk, lookups);
+        if !self.repeat(*at, &before, chunk, lookups) {
+            self.finish(chunk, lookups);
+            self.guard(*at, before, chunk, lookups);
+        }
         *at += 1;
+    }
+
+    /// Decides about a packet for this router as about the last one. Returns false, without changes, if
+    /// the guard must decide.
+    #[inline(always)]
+    fn repeat(
+        &mut self,
+        at: usize,
+        before: &PriorResults,
+        chunk: &mut Chunk<'_>,
+        lookups: &mut ChunkLookups,
+    ) -> bool {
+        if self.last.is_none() {
+            return false;
+        }
+        let frame = &mut chunk.frames[at];
+        let fields = &*lookups.fields(at, frame);
+        let last = &mut self.last;
+        let exit = last.repeat_arrival(self.cx, frame, fields, before, self.outlet);
+        if let Some(exit) = exit {
+            chunk.exits[at] = exit;
+        }
+        exit.is_some()
     }
 
     /// Routes the packets of the batch, evaluates their rules, and writes them.
@@ -301,14 +327,12 @@ impl Passes<'_, '_> {
         chunk: &mut Chunk<'_>,
         lookups: &mut ChunkLookups,
     ) {
-        let frame = &mut chunk.frames[at];
-        let fields = &*lookups.fields(at, frame);
-        let last = &mut self.last;
-        if let Some(exit) = last.repeat_arrival(self.cx, frame, fields, &before, self.outlet) {
-            chunk.exits[at] = exit;
+        if self.repeat(at, &before, chunk, lookups) {
             return;
         }
-        last.forget();
+        let frame = &mut chunk.frames[at];
+        let fields = &*lookups.fields(at, frame);
+        self.last.forget();
         let tracker = &self.outlet.memory.tracker;
         if matches!(before.lookup, EarlyLookup::Unknown)
             && self.tracks[usize::from(fields.tuple.ipv6)]
