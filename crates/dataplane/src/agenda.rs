@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
+use crate::demux::SessionClass;
+
 /// Maximum number of frames in each queue.
 const ROOM: usize = 1024;
 /// Number of preallocated batches, for both queues.
@@ -30,6 +32,11 @@ pub(crate) enum Item {
     Own,
     /// The frames walk from ingress on, on this interface.
     Arrived(InterfaceId),
+    /// As `Arrived`, on this point-to-point interface. Frames of interfaces that are alike join those
+    /// that were queued last.
+    Session(InterfaceId, SessionClass),
+    /// The frames walk from ingress on, each on its own interface; these are alike.
+    Sessions(SessionClass),
     /// The frames walk as received by this interface.
     Framed(InterfaceId),
 }
@@ -75,6 +82,8 @@ pub(crate) struct Agenda {
     arrived: Queue,
     /// Memory of unused batches.
     spare: Vec<Vec<Frame>>,
+    /// The entry of the frames that [`Agenda::batch`] has taken from the queue for more to join them.
+    joined: Option<Item>,
 }
 
 impl Agenda {
@@ -84,6 +93,7 @@ impl Agenda {
             leaving: Queue::new(),
             arrived: Queue::new(),
             spare: (0..BATCHES).map(|_| batch()).collect(),
+            joined: None,
         }
     }
 
@@ -94,7 +104,9 @@ impl Agenda {
             | Item::Protecting
             | Item::Bridging(_)
             | Item::Own => &mut self.leaving,
-            Item::Arrived(_) | Item::Framed(_) => &mut self.arrived,
+            Item::Arrived(_) | Item::Session(..) | Item::Sessions(_) | Item::Framed(_) => {
+                &mut self.arrived
+            }
         }
     }
 
@@ -113,6 +125,14 @@ impl Agenda {
         if !queue.has_room_for(1) {
             return Err(frame);
         }
+        if matches!(item, Item::Session(..))
+            && let Some(mut batch) = self.batch(item, 1)
+        {
+            batch.push(frame);
+            self.put_batch(item, batch);
+            return Ok(());
+        }
+        let queue = self.queue(item);
         queue.frames += 1;
         queue.waiting.push_back(Waiting::One(item, frame));
         Ok(())
@@ -129,14 +149,46 @@ impl Agenda {
         moved
     }
 
-    /// Returns an empty batch for `frames` frames; `None` if the queue is too full.
+    /// Returns a batch to which the caller adds up to `frames` frames; `None` if the queue is too full.
+    /// Only a batch for [`Item::Session`] may already have frames. The caller passes the batch to
+    /// [`Self::put_batch`] before it calls this function again.
     pub(crate) fn batch(&mut self, item: Item, frames: usize) -> Option<Vec<Frame>> {
         let fits = frames <= VECTOR_FRAMES && self.queue(item).has_room_for(frames);
-        fits.then(|| self.spare.pop()).flatten()
+        if !fits {
+            return None;
+        }
+        if let Item::Session(_, class) = item
+            && let Some(batch) = self.join(class, frames)
+        {
+            return Some(batch);
+        }
+        self.spare.pop()
     }
 
-    /// Queues a batch that [`Self::batch`] returned, with at most as many frames.
+    /// Takes the batch that was queued last, if `frames` more sessions' frames of this class may join
+    /// it.
+    #[inline(always)]
+    fn join(&mut self, class: SessionClass, frames: usize) -> Option<Vec<Frame>> {
+        let may_join = |last: &mut Waiting| match last {
+            Waiting::Many(Item::Session(_, of) | Item::Sessions(of), batch) => {
+                *of == class && batch.len() + frames <= VECTOR_FRAMES
+            }
+            _ => false,
+        };
+        let Waiting::Many(item, batch) = self.arrived.waiting.pop_back_if(may_join)? else {
+            return None;
+        };
+        self.arrived.frames -= batch.len();
+        self.joined = Some(item);
+        Some(batch)
+    }
+
+    /// Queues a batch that [`Self::batch`] returned, with at most as many more frames.
     pub(crate) fn put_batch(&mut self, item: Item, batch: Vec<Frame>) {
+        let item = match (self.joined.take(), item) {
+            (Some(before), Item::Session(_, class)) if before != item => Item::Sessions(class),
+            _ => item,
+        };
         if batch.is_empty() {
             return self.spare.push(batch);
         }
@@ -186,6 +238,7 @@ mod tests {
     use frame::{Pool, Sizes};
 
     use super::*;
+    use crate::interface::Interface;
 
     fn pool() -> Pool {
         let sizes = Sizes {
@@ -225,6 +278,50 @@ mod tests {
             into.drain().for_each(|frame| pool.free(frame));
         }
         assert_eq!(taken, [(one, 2), (one, 3), (other, 1)]);
+        assert!(agenda.is_empty());
+    }
+
+    #[test]
+    fn frames_of_alike_sessions_come_together_and_others_by_themselves() {
+        let (mut pool, mut agenda) = (pool(), Agenda::new());
+        let class = |mac: u8| {
+            SessionClass::of(&Interface {
+                mac: wire::Mac([0, 0, 0, 0, 0, mac]),
+                ..Interface::default()
+            })
+        };
+        let of = |session: u32, mac: u8| Item::Session(InterfaceId(session), class(mac));
+        for (item, count) in [
+            (of(1, 0), 2),
+            (of(1, 0), 3),
+            (of(2, 0), 1),
+            (of(3, 0), 250),
+            (of(4, 0), 1),
+            (of(5, 1), 1),
+            (of(5, 1), 2),
+            (Item::Arrived(InterfaceId(5)), 1),
+            (of(6, 1), 1),
+        ] {
+            let mut batch = agenda.batch(item, count).expect("room");
+            batch.extend(frames(&mut pool, count).drain());
+            agenda.put_batch(item, batch);
+        }
+        let alone = pool.alloc_from(&[0; 60]).expect("room");
+        agenda.put(of(7, 1), alone).expect("room");
+        let mut into = Vector::new();
+        let mut taken = Vec::new();
+        while let Some(item) = agenda.take(&mut into) {
+            taken.push((item, into.len()));
+            into.drain().for_each(|frame| pool.free(frame));
+        }
+        let expected = [
+            (Item::Sessions(class(0)), 256),
+            (of(4, 0), 1),
+            (of(5, 1), 3),
+            (Item::Arrived(InterfaceId(5)), 1),
+            (Item::Sessions(class(1)), 2),
+        ];
+        assert_eq!(taken, expected);
         assert!(agenda.is_empty());
     }
 

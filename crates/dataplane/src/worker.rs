@@ -428,6 +428,13 @@ impl Worker {
                     let entry = Entry::Arrived(id);
                     walk::vector(cx, entry, vector, &mut self.scratch, outlet);
                 }
+                Some(Item::Session(id, _)) => {
+                    let entry = Entry::Arrived(id);
+                    walk::vector(cx, entry, vector, &mut self.scratch, outlet);
+                }
+                Some(Item::Sessions(_)) => {
+                    walk::vector(cx, Entry::Sessions, vector, &mut self.scratch, outlet);
+                }
                 Some(Item::Framed(id)) => {
                     let entry = Entry::Framed(id);
                     walk::vector(cx, entry, vector, &mut self.scratch, outlet);

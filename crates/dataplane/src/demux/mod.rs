@@ -26,6 +26,20 @@ pub(crate) struct Demux {
     pub(crate) stations: KeyTable,
 }
 
+/// What frames of point-to-point interfaces must have in common to walk as one vector: the facts and
+/// the link address of their interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SessionClass(u64);
+
+impl SessionClass {
+    /// Returns the class of an interface.
+    #[inline(always)]
+    pub(crate) const fn of(interface: &Interface) -> Self {
+        let link = (interface.ethernet as u64) << 12;
+        Self(mac_bits(interface.mac.0) << 16 | Facts::of(interface).0 as u64 | link)
+    }
+}
+
 /// Returns the key of a VLAN tag on an interface.
 #[inline(always)]
 pub(crate) const fn of_tag(on: InterfaceId, tag: Tag) -> Key {

@@ -27,6 +27,7 @@ use super::{
 };
 use crate::agenda::Item;
 use crate::counters::Traffic;
+use crate::demux::SessionClass;
 use crate::demux::pppoe::ethertype_of;
 use crate::drop::DropReason;
 use crate::flow::upper4;
@@ -118,7 +119,7 @@ impl Encap for L2tp {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Traffic {
-        let item = Item::Arrived(self.id);
+        let item = Item::Session(self.id, SessionClass::of(interface));
         let mut all = Traffic::default();
         let may_pass = self.may_pass(&cx.snapshot.ipsec);
         let mut decapsulation = Decapsulation {
@@ -126,6 +127,7 @@ impl Encap for L2tp {
             tunnel: self,
             interface,
             may_pass,
+            item,
             batch: outlet.agenda.batch(item, count),
             inner: Traffic::default(),
         };
@@ -245,6 +247,7 @@ struct Decapsulation<'a> {
     interface: &'a Interface,
     /// The session needs no protection by IPsec, or has it.
     may_pass: bool,
+    item: Item,
     batch: Option<Vec<Frame>>,
     inner: Traffic,
 }
@@ -258,7 +261,7 @@ impl Decapsulation<'_> {
                 self.inner.bytes += frame.len() as u64;
                 let id = self.tunnel.id;
                 tap::show(self.cx, id, Direction::Received, &frame, 0, outlet);
-                put(&mut self.batch, Item::Arrived(id), frame, outlet);
+                put(&mut self.batch, self.item, frame, outlet);
             }
             Err(DropReason::PppProtocol) => {
                 let exit = service_of_packet(self.cx, &frame);

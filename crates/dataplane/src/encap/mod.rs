@@ -37,8 +37,8 @@ pub(crate) use self::outer::{
     IP_BYTES, Outer, UDP_BYTES, congest, make_room, packet_of, settle, tos, write_udp,
 };
 pub(crate) use self::pass::{
-    Arrival, Arrivals, Batch, Encap, arrival, arrive, discard_all, divide, leave, leave_by_many,
-    mark_decapsulated, mark_encapsulated, put, put_edited,
+    Arrival, Arrivals, Batch, Encap, arrival, arrive, arrive_by_many, discard_all, divide, leave,
+    leave_by_many, mark_decapsulated, mark_encapsulated, put, put_edited,
 };
 pub(crate) use self::unencrypted::{OuterPath, encapsulate_unencrypted};
 pub(crate) use self::vxlan::Targets;

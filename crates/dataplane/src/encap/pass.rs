@@ -304,11 +304,12 @@ pub(crate) fn leave_by_many(
     }
     let mut runs = [const { None }; AHEAD];
     let (mut end, mut number) = (0, 0);
+    let slot_of = |frame: &Frame| frame.below.0;
     for place in &mut runs {
-        *place = next_run(cx, all, &mut end);
+        *place = next_run(cx, all, slot_of, &mut end);
     }
     while let Some(run) = runs[number % AHEAD].take() {
-        runs[number % AHEAD] = next_run(cx, all, &mut end);
+        runs[number % AHEAD] = next_run(cx, all, slot_of, &mut end);
         number += 1;
         let slot = all[run.frames.start].below.0;
         batch.nexts.begin(run.frames.start);
@@ -323,14 +324,18 @@ pub(crate) fn leave_by_many(
     batch.nexts.send(cx, frames, outlet);
 }
 
-/// Returns the frames from `end` on that have one slot, and moves `end` behind them. Prefetches the tunnel's settings.
+/// Returns the frames from `end` on that belong to the tunnel in one slot, and moves `end` behind them. Prefetches the
+/// tunnel's settings.
 #[inline(always)]
-fn next_run(cx: &Context<'_>, all: &[Frame], end: &mut usize) -> Option<TunnelFrames> {
+fn next_run<T>(
+    cx: &Context<'_>,
+    all: &[T],
+    slot_of: impl Fn(&T) -> u32,
+    end: &mut usize,
+) -> Option<TunnelFrames> {
     let first = *end;
-    let slot = all.get(first)?.below.0;
-    let alike = all[first..]
-        .iter()
-        .take_while(|frame| frame.below.0 == slot);
+    let slot = slot_of(all.get(first)?);
+    let alike = all[first..].iter().take_while(|one| slot_of(one) == slot);
     *end += alike.count();
     let details = cx.interfaces.load_details(slot);
     if let Some(details) = details.as_ref().and_then(|details| details.as_deref()) {
@@ -421,6 +426,44 @@ pub(crate) fn arrive(
         })
     });
     arrived.unwrap_or_else(|| discard_all(frames, outlet))
+}
+
+/// Decapsulates packets of several tunnels as [`arrive`] does. `tunnels` has the interface of each packet. Returns the
+/// packets' number and bytes.
+pub(crate) fn arrive_by_many(
+    cx: &Context<'_>,
+    frames: &mut impl Iterator<Item = Frame>,
+    tunnels: &[InterfaceId],
+    outlet: &mut Outlet,
+) -> Traffic {
+    for id in tunnels {
+        cx.interfaces.prefetch_details(id.slot() as u32);
+        cx.interfaces.prefetch(*id);
+        kernels::prefetch(outlet.counters.interface(*id));
+    }
+    let mut runs = [const { None }; AHEAD];
+    let (mut end, mut number, mut all) = (0, 0, Traffic::default());
+    let slot_of = |id: &InterfaceId| id.slot() as u32;
+    for place in &mut runs {
+        *place = next_run(cx, tunnels, slot_of, &mut end);
+    }
+    while let Some(run) = runs[number % AHEAD].take() {
+        runs[number % AHEAD] = next_run(cx, tunnels, slot_of, &mut end);
+        number += 1;
+        let (id, count) = (tunnels[run.frames.start], run.frames.len());
+        let mut frames = frames.take(count);
+        let details = run.details.as_ref().and_then(|details| details.as_deref());
+        let tunnel = details.and_then(|details| details.tunnel.as_ref());
+        let came = match (cx.interfaces.get(id), tunnel) {
+            (Some(interface), Some(tunnel)) => {
+                tunnel.decapsulate(cx, &mut frames, count, &interface, outlet)
+            }
+            _ => discard_all(frames, outlet),
+        };
+        all.packets += came.packets;
+        all.bytes += came.bytes;
+    }
+    all
 }
 
 /// Discards packets of a tunnel whose interface is down. Returns their number and bytes.

@@ -10,6 +10,7 @@ use super::session_data::{complete, leave_to_service, receive_all};
 use super::{Arrival, Batch, Encap, Next, OuterPath, pptp, put};
 use crate::agenda::Item;
 use crate::counters::Traffic;
+use crate::demux::SessionClass;
 use crate::drop::DropReason;
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
@@ -88,7 +89,7 @@ impl Encap for Plain {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Traffic {
-        let item = Item::Arrived(self.id);
+        let item = Item::Session(self.id, SessionClass::of(interface));
         let mut batch = outlet.agenda.batch(item, count);
         let mut inner = Traffic::default();
         let all = receive_all(

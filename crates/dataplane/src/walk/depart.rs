@@ -33,7 +33,7 @@ pub(super) fn pass3<const FAST: bool>(
     scratch: &mut Scratch,
     outlet: &mut Outlet,
 ) {
-    let (id, count) = (entrance.id, frames.len().min(VECTOR_FRAMES));
+    let count = frames.len().min(VECTOR_FRAMES);
     let mut state = Tally::new(cx);
     scratch.next_hops.forget();
     let is_fast_path = FAST && cx.snapshot.is_routing_only();
@@ -54,9 +54,25 @@ pub(super) fn pass3<const FAST: bool>(
                 at += revealed(cx, &frames[at..], at, scratch, &mut state);
             }
         } else if FAST {
-            at += straight_run::<false>(cx, id, &mut frames[at..], at, scratch, &mut state, outlet);
+            at += straight_run::<false>(
+                cx,
+                entrance,
+                &mut frames[at..],
+                at,
+                scratch,
+                &mut state,
+                outlet,
+            );
             let between = at;
-            at += straight_run::<true>(cx, id, &mut frames[at..], at, scratch, &mut state, outlet);
+            at += straight_run::<true>(
+                cx,
+                entrance,
+                &mut frames[at..],
+                at,
+                scratch,
+                &mut state,
+                outlet,
+            );
             if let Some(installer) = &installer {
                 let outs = &scratch.outs;
                 let [ipv4, ipv6] = [from..between, between..at];
@@ -70,13 +86,21 @@ pub(super) fn pass3<const FAST: bool>(
             let run = tunnelled(cx, &frames[at..], at, scratch, &mut state);
             if is_fast_path {
                 let above = frames[at..at + run].iter();
-                let above = above.filter(|frame| frame.ingress != id);
+                let above = above.filter(|frame| entrance.counts_at(frame));
                 above.for_each(|frame| count_received(frame, outlet));
             }
             at += run;
         }
         if at == from {
-            one::<FAST>(cx, id, &mut frames[at], at, scratch, &mut state, outlet);
+            one::<FAST>(
+                cx,
+                entrance,
+                &mut frames[at],
+                at,
+                scratch,
+                &mut state,
+                outlet,
+            );
             at += 1;
         }
     }
@@ -88,7 +112,7 @@ pub(super) fn pass3<const FAST: bool>(
 #[inline(never)]
 fn straight_run<const IPV6: bool>(
     cx: &Context<'_>,
-    entrance: InterfaceId,
+    entrance: &Entrance,
     frames: &mut [Frame],
     from: usize,
     scratch: &mut Scratch,
@@ -119,7 +143,7 @@ fn straight_run<const IPV6: bool>(
             break;
         }
         let next = scratch.next_hops.get(cx, *hop);
-        let on_port = frame.ingress != entrance;
+        let on_port = frame.ingress != entrance.id;
         let received = if on_port { received(frame) } else { 0 };
         if !(next.is_straight(frame.ingress) && straight::<IPV6>(frame, &next.adjacency)) {
             break;
@@ -128,7 +152,7 @@ fn straight_run<const IPV6: bool>(
         if on_port && speed == Speed::FastPath {
             // Frames of the port's own interface are counted together elsewhere.
             if frame.ingress != ingress {
-                count_fast(ingress, came, outlet);
+                count_fast(entrance, ingress, came, outlet);
                 (ingress, came) = (frame.ingress, Traffic::default());
             }
             came.packets += 1;
@@ -151,7 +175,7 @@ fn straight_run<const IPV6: bool>(
         done += 1;
     }
     state.batch.add(packets, bytes, headers);
-    count_fast(ingress, came, outlet);
+    count_fast(entrance, ingress, came, outlet);
     *used += done;
     done
 }
@@ -164,10 +188,12 @@ fn count_received(frame: &Frame, outlet: &Outlet) {
 
 /// Counts frames as received by an interface above the port and forwarded by the fast path.
 #[inline(always)]
-fn count_fast(ingress: InterfaceId, came: Traffic, outlet: &Outlet) {
+fn count_fast(entrance: &Entrance, ingress: InterfaceId, came: Traffic, outlet: &Outlet) {
     if came.packets > 0 {
         let counters = outlet.counters.interface(ingress);
-        counters.rx.add(came.packets, came.bytes);
+        if entrance.counts_above {
+            counters.rx.add(came.packets, came.bytes);
+        }
         counters.fp_rx.add(came.packets, came.bytes);
     }
 }
@@ -309,7 +335,7 @@ fn tunnelled(
 #[inline(never)]
 fn one<const FAST: bool>(
     cx: &Context<'_>,
-    entrance: InterfaceId,
+    entrance: &Entrance,
     frame: &mut Frame,
     at: usize,
     scratch: &mut Scratch,
@@ -318,7 +344,7 @@ fn one<const FAST: bool>(
 ) {
     let place = at % VECTOR_FRAMES;
     scratch.outs[place] = OutId::NONE;
-    if FAST && frame.ingress != entrance && cx.snapshot.is_routing_only() {
+    if FAST && entrance.counts_at(frame) && cx.snapshot.is_routing_only() {
         count_received(frame, outlet);
     }
     let (mut hop, ipv6) = match scratch.entered.classes[place] {
@@ -356,7 +382,7 @@ fn one<const FAST: bool>(
             if !departed.is_protected() {
                 state.count(cx, frame, ipv6, speed, &outlet.counters);
             }
-            if (!is_fast_path || frame.ingress != entrance) && fast {
+            if (!is_fast_path || frame.ingress != entrance.id) && fast {
                 let ingress = outlet.counters.interface(frame.ingress);
                 ingress.fp_rx.add(1, received);
             }

@@ -1,7 +1,7 @@
 //! Ingress: parses the link header. Decides whether the frame is for this router, which interface
 //! (VLAN interfaces included) receives it, and which protocol it carries.
 
-use frame::InterfaceId;
+use frame::{Frame, InterfaceId};
 use wire::{EtherType, Mac};
 
 use super::headers::{Column, Headers};
@@ -28,6 +28,8 @@ pub(crate) struct Entrance {
     mac: u64,
     /// Received frames are counted here.
     pub(crate) counts: bool,
+    /// Received frames are counted at the interface of each, which is above this one.
+    pub(super) counts_above: bool,
 }
 
 impl Entrance {
@@ -46,6 +48,7 @@ impl Entrance {
                 u64::MAX
             },
             counts: true,
+            counts_above: true,
         })
     }
 }
@@ -56,6 +59,21 @@ impl Entrance {
     #[inline(always)]
     pub(super) const fn demuxes(&self) -> bool {
         self.interface.vlans | self.interface.sessions
+    }
+
+    /// Returns true if a frame is counted as received by its own interface, above this one.
+    #[inline(always)]
+    pub(super) fn counts_at(&self, frame: &Frame) -> bool {
+        self.counts_above && frame.ingress != self.id
+    }
+
+    /// Marks the frames as past ingress, each on its own interface, which is like this one, and counted
+    /// there. The entrance has no interface of its own then.
+    pub(super) fn serves_sessions(&mut self) {
+        self.is_behind();
+        self.id = InterfaceId::NONE;
+        self.interface.sessions = true;
+        self.counts_above = false;
     }
 
     /// Marks the frames as past ingress: they are counted, and belong to this interface or to PPPoE

@@ -35,6 +35,8 @@ pub(crate) enum Entry {
     Risen(InterfaceId),
     /// After ingress: the frames are untagged, belong to this interface, and have been counted.
     Arrived(InterfaceId),
+    /// As `Arrived`, each frame on its own point-to-point interface; these interfaces are alike.
+    Sessions,
 }
 
 /// Walks a vector of frames from this entry on. The vector is empty afterwards.
@@ -51,6 +53,7 @@ pub(crate) fn vector(
             binding.map_or(InterfaceId::NONE, |binding| binding.interface)
         }
         Entry::Framed(id) | Entry::Risen(id) | Entry::Arrived(id) => id,
+        Entry::Sessions => (vector.frames().first()).map_or(InterfaceId::NONE, |one| one.ingress),
     };
     let Some(mut entrance) = Entrance::new(cx.interfaces, id) else {
         for frame in vector.drain() {
@@ -58,6 +61,10 @@ pub(crate) fn vector(
         }
         return;
     };
+    if entry == Entry::Sessions {
+        entrance.serves_sessions();
+        return packets(cx, &entrance, vector, scratch, outlet);
+    }
     if cx.interfaces.taps().any() && !matches!(entry, Entry::Arrived(_)) {
         tap::received(cx, id, vector.frames(), outlet);
     }
@@ -180,7 +187,7 @@ fn walk<const FAST: bool>(
     }
     depart::pass3::<FAST>(cx, entrance, frames, scratch, outlet);
     let ended = pass4(cx, vector, scratch, outlet);
-    if FAST && cx.snapshot.is_routing_only() {
+    if FAST && cx.snapshot.is_routing_only() && entrance.id != InterfaceId::NONE {
         let packets = came.packets.wrapping_sub(ended.packets);
         let bytes = came.bytes.wrapping_sub(ended.bytes);
         let counters = outlet.counters.interface(entrance.id);
@@ -271,13 +278,12 @@ fn decapsulate_gathered(
         tunnelled,
         tunnels,
     } = gathered;
-    let mut frames = tunnelled.drain(..);
-    for alike in tunnels.chunk_by(|one, other| one == other) {
-        let exit = Exit::Decapsulate(alike[0]);
-        decapsulate(cx, &mut frames, alike.len(), exit, ended, outlet);
+    if !tunnels.is_empty() {
+        let came = encap::arrive_by_many(cx, &mut tunnelled.drain(..), tunnels, outlet);
+        ended.packets += came.packets;
+        ended.bytes += came.bytes;
+        tunnels.clear();
     }
-    drop(frames);
-    tunnels.clear();
     let (count, mut frames) = (protected.len(), protected.drain(..));
     if count > 0 {
         decapsulate(cx, &mut frames, count, Exit::Reveal, ended, outlet);

@@ -7,6 +7,7 @@ use frame::InterfaceId;
 
 use super::{CallIds, L2tp, Received, Sequence};
 use crate::encap::tests::add;
+use crate::interface::Interface;
 use crate::ipsec::{Action, Policies, Policy, Selector};
 use crate::snapshot::Prefix;
 use crate::table::NextHopId;
@@ -246,13 +247,67 @@ fn a_vector_with_a_packet_of_each_of_many_sessions_loses_none() {
     }
     for round in 0..8 {
         for number in 0..256u16 {
-            let [high, low] = (100 + number).to_be_bytes();
-            let header = [0, 2, 0, 7, high, low, 0xff, 3, 0, 0x21];
-            rig.arrive(datagram(FAR, &header, &Udp4::default().packet()));
+            rig.arrive(of_session(100 + number, number));
         }
         rig.settle();
         assert_eq!(rig.sent(1).len(), 256, "{round}: {:?}", rig.drops());
     }
+    let session = rig.traffic(InterfaceId(103));
+    assert_eq!((session.rx.packets, session.fp_rx.packets), (8, 8));
+}
+
+/// Returns a datagram of the session with this number, with a packet from this port.
+fn of_session(number: u16, source_port: u16) -> Vec<u8> {
+    let [high, low] = number.to_be_bytes();
+    let header = [0, 2, 0, 7, high, low, 0xff, 3, 0, 0x21];
+    let packet = Udp4 {
+        source_port,
+        ..Udp4::default()
+    };
+    datagram(FAR, &header, &packet.packet())
+}
+
+/// Packets of several sessions walk as one vector; each is received by its own interface, is counted
+/// there once, and stays in the order of its session.
+#[test]
+fn packets_of_mixed_sessions_arrive_as_each_would_alone() {
+    let mut rig = rig(None);
+    for number in 0..5u16 {
+        open(
+            &mut rig,
+            InterfaceId(100 + u32::from(number)),
+            100 + number,
+            None,
+        );
+    }
+    // A session with another link address walks by itself.
+    let other = InterfaceId(103);
+    let line = rig.interfaces.get(other).expect("it is there");
+    let mac = wire::Mac([2, 0, 0, 0, 0, 9]);
+    rig.interfaces.set(other, &Interface { mac, ..line });
+    let order: Vec<u16> = (0..100).map(|at| at * at % 7 % 5).collect();
+    for (at, number) in order.iter().enumerate() {
+        rig.arrive(of_session(100 + number, at as u16));
+    }
+    // Control hears packets of a session as from its interface.
+    rig.interfaces.set_details(InterfaceId(104), Arc::default());
+    rig.settle();
+    let sent = rig.sent(1);
+    let gone = order.iter().filter(|number| **number == 4).count();
+    assert_eq!(sent.len(), 100 - gone, "{:?}", rig.drops());
+    for number in 0..4u16 {
+        let of = |at: &u16| order[usize::from(*at)] == number;
+        let ports = sent
+            .iter()
+            .map(|frame| u16::from_be_bytes([frame[34], frame[35]]));
+        let came: Vec<u16> = ports.filter(of).collect();
+        let expected: Vec<u16> = (0..100).filter(of).collect();
+        assert_eq!(came, expected, "session {number}");
+        let traffic = rig.traffic(InterfaceId(100 + u32::from(number)));
+        let count = expected.len() as u64;
+        assert_eq!((traffic.rx.packets, traffic.fp_rx.packets), (count, count));
+    }
+    assert_eq!(rig.drops(), [(DropReason::InterfaceDown, gone as u64)]);
 }
 
 #[test]
