@@ -29,14 +29,14 @@ use super::script::{events, quiet, span};
 
 pub use self::ppp::ppp;
 pub use dns::dns;
-pub use l2tp::l2tp;
+pub use l2tp::{l2tp, l2tp_ethernet};
 pub use ntp::ntp;
 pub use pppoe::pppoe;
 pub use pptp::pptp;
 pub use snmp::snmp;
 
 /// Fuzz targets with their names, which are the names of their corpora.
-pub const TARGETS: [(&str, Target); 17] = [
+pub const TARGETS: [(&str, Target); 18] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
@@ -44,6 +44,7 @@ pub const TARGETS: [(&str, Target); 17] = [
     ("machine-icmp", icmp),
     ("machine-igmp", igmp_host),
     ("machine-l2tp", l2tp),
+    ("machine-l2tp-ethernet", l2tp_ethernet),
     ("machine-lacp", lacp),
     ("machine-mld", mld),
     ("machine-ntp", ntp),

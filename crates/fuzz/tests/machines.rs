@@ -331,6 +331,8 @@ fn scripts() -> Vec<Script> {
         ),
         ("machine-l2tp", "server", l2tp_server()),
         ("machine-l2tp", "client", l2tp_client()),
+        ("machine-l2tp-ethernet", "server", l2tp_ethernet_server()),
+        ("machine-l2tp-ethernet", "client", l2tp_ethernet_client()),
         ("machine-pppoe", "sessions", pppoe_sessions()),
         (
             "machine-ntp",
@@ -415,6 +417,65 @@ fn l2tp_client() -> Vec<(u8, Vec<u8>)> {
         (4, vec![0xc0, 0x21, 1, 1, 0, 4]),
         (4, vec![0, 0x21, 0xff]),
         (4, vec![0, 0x21, 0xff]),
+        (0, vec![0xff]),
+        (5, vec![0xff]),
+    ]
+}
+
+/// AVPs of a request or reply for a tunnel of version 3.
+fn l2tp_ethernet_tunnel(kind: u16) -> Vec<u8> {
+    use l2tp::{Builder, attribute};
+    Builder::new(kind)
+        .mandatory(attribute::HOST_NAME, b"lac")
+        .mandatory(attribute::ROUTER_ID, &[192, 0, 2, 1])
+        .mandatory(attribute::ASSIGNED_CONNECTION, &[1, 0, 0, 7])
+        .mandatory(attribute::PSEUDOWIRES, &[0, 5])
+        .mandatory(attribute::NONCE, &[7; 16])
+        .finish()
+        .into()
+}
+
+/// AVPs of a message of a call of version 3.
+fn l2tp_ethernet_call(kind: u16) -> Vec<u8> {
+    use l2tp::{Builder, attribute};
+    Builder::new(kind)
+        .mandatory(attribute::LOCAL_SESSION, &[1, 0, 0, 9])
+        .mandatory(attribute::COOKIE, &[3; 8])
+        .mandatory(attribute::REMOTE_END_ID, b"office")
+        .mandatory(attribute::PSEUDOWIRE_TYPE, &[0, 5])
+        .mandatory(attribute::SUBLAYER, &[0, 1])
+        .mandatory(attribute::RESULT_CODE, &[0, 3, 0, 0])
+        .finish()
+        .into()
+}
+
+/// A server of version 3 whose client opens a session, and closes it.
+fn l2tp_ethernet_server() -> Vec<(u8, Vec<u8>)> {
+    use l2tp::{Builder, kind};
+    let simple = |kind| Builder::new(kind).finish().to_vec();
+    vec![
+        (1, l2tp_ethernet_tunnel(kind::SCCRQ)),
+        (2, simple(kind::ACK)),
+        (2, simple(kind::SCCCN)),
+        (2, l2tp_ethernet_call(kind::ICRQ)),
+        (3, l2tp_ethernet_call(kind::ICCN)),
+        (2, simple(kind::HELLO)),
+        (2, simple(kind::ACK)),
+        (3, l2tp_ethernet_call(kind::CDN)),
+        (6, vec![6]),
+        (2, simple(kind::HELLO)),
+        (1, l2tp_ethernet_tunnel(kind::SCCRQ)),
+        (6, vec![1]),
+    ]
+}
+
+/// A client of version 3 whose server opens its session and goes silent.
+fn l2tp_ethernet_client() -> Vec<(u8, Vec<u8>)> {
+    use l2tp::kind;
+    vec![
+        (5, vec![]),
+        (2, l2tp_ethernet_tunnel(kind::SCCRP)),
+        (3, l2tp_ethernet_call(kind::ICRP)),
         (0, vec![0xff]),
         (5, vec![0xff]),
     ]

@@ -1,4 +1,4 @@
-//! Attribute value pairs of control messages (RFC 2661, 4.1, 4.3, 4.4).
+//! Attribute value pairs of control messages (RFC 2661, 4.1, 4.3, 4.4; RFC 3931, 5.4).
 //!
 //! ```text
 //! mandatory, hidden (2) | reserved (4) | length (10) | vendor (16) | attribute (16) | value …
@@ -49,9 +49,37 @@ pub mod attribute {
     pub const RANDOM_VECTOR: u16 = 36;
     /// Data messages must be numbered.
     pub const SEQUENCING_REQUIRED: u16 = 39;
-    /// Returns true for attributes of RFC 2661, 4.4.
+    /// Digest of a message of version 3, with its type in front; follows the kind of the message.
+    pub const MESSAGE_DIGEST: u16 = 59;
+    /// Number of the sending router.
+    pub const ROUTER_ID: u16 = 60;
+    /// Tunnel number of version 3 that the sender assigned.
+    pub const ASSIGNED_CONNECTION: u16 = 61;
+    /// Types of pseudowires that the sender accepts.
+    pub const PSEUDOWIRES: u16 = 62;
+    /// Session number of version 3 that the sender assigned.
+    pub const LOCAL_SESSION: u16 = 63;
+    /// Session number of version 3 that the receiver assigned; 0 while unknown.
+    pub const REMOTE_SESSION: u16 = 64;
+    /// Cookie of packets to the sender.
+    pub const COOKIE: u16 = 65;
+    /// Name of the circuit at the receiver.
+    pub const REMOTE_END_ID: u16 = 66;
+    /// Type of the session's pseudowire.
+    pub const PSEUDOWIRE_TYPE: u16 = 68;
+    /// Sublayer in packets to the sender.
+    pub const SUBLAYER: u16 = 69;
+    /// State of the circuit.
+    pub const CIRCUIT_STATUS: u16 = 71;
+    /// Random bytes of the sender for digests.
+    pub const NONCE: u16 = 73;
+    /// Returns true for attributes of RFC 2661, 4.4, and of RFC 3931, 5.4.
     pub(crate) const fn is_known(number: u16) -> bool {
-        matches!(number, 0..=19 | 21..=39)
+        matches!(number, 0..=19 | 21..=39) || is_of_version_3(number)
+    }
+    /// Returns true for attributes of RFC 3931 that version 2 does not have.
+    pub(crate) const fn is_of_version_3(number: u16) -> bool {
+        matches!(number, 58..=66 | 68..=75)
     }
 }
 

@@ -21,8 +21,8 @@ const PAST: u16 = 32_767;
 /// A message without its numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
-    /// Session number of the receiver.
-    pub(crate) session: u16,
+    /// Session number of the receiver; version 3 has it in the body.
+    pub(crate) session: u32,
     /// AVPs.
     pub(crate) body: Box<[u8]>,
 }
@@ -209,7 +209,7 @@ impl Channel {
 mod tests {
     use super::*;
 
-    fn message(session: u16) -> Outgoing {
+    fn message(session: u32) -> Outgoing {
         Outgoing {
             session,
             body: [0; 8].into(),

@@ -2,9 +2,11 @@
 
 use core::net::{IpAddr, SocketAddr};
 
+use machine::Duration;
+
 use crate::secret::Secrets;
 
-/// The two UDP ends of a tunnel.
+/// The two ends of a tunnel: UDP ports, or ports 0 for messages in IP packets of protocol 115 (version 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path {
     /// Address and port of this router. The address of a client is unspecified until the server has answered.
@@ -18,10 +20,50 @@ pub struct Path {
 /// Tunnel and session number of one end of a call, as packets to this end carry them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallIds {
-    /// Number of the tunnel; not 0.
-    pub tunnel: u16,
-    /// Number of the session within the tunnel; not 0.
-    pub session: u16,
+    /// Number of the tunnel; not 0. Version 2: below 65,536.
+    pub tunnel: u32,
+    /// Number of the session; not 0. Version 2: below 65,536, unique within the tunnel. Version 3: unique within the
+    /// endpoint, as packets do not name their tunnel.
+    pub session: u32,
+}
+
+/// Algorithm of a digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Digest {
+    /// HMAC-MD5, 16 bytes.
+    Md5,
+    /// HMAC-SHA-1, 20 bytes.
+    Sha1,
+}
+
+/// Settings of Ethernet pseudowires (RFC 3931, RFC 4719).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pseudowire {
+    /// Digest of sent messages; `None` sends messages without one.
+    pub digest: Option<Digest>,
+    /// Bytes of the cookie in received packets: 0, 4 or 8.
+    pub cookie_bytes: u8,
+    /// Name of the circuit at the server (Remote End ID). A server with a name accepts no other name.
+    pub circuit_id: Box<str>,
+    /// Whether received packets must have the default sublayer. A server does what its client does.
+    pub has_sublayer: bool,
+    /// Silence of the other end before a HELLO; `None` takes that of version 2: 60 seconds (RFC 2661, 6.5).
+    pub hello_interval: Option<Duration>,
+}
+
+/// Form of the packets of an open Ethernet pseudowire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenedPseudowire {
+    /// Name of the circuit that the client named.
+    pub circuit_id: Box<str>,
+    /// Cookie of received packets: 0, 4 or 8 bytes.
+    pub local_cookie: Box<[u8]>,
+    /// Cookie of sent packets: 0, 4 or 8 bytes.
+    pub remote_cookie: Box<[u8]>,
+    /// Whether received packets have the default sublayer.
+    pub local_sublayer: bool,
+    /// Whether sent packets have the default sublayer.
+    pub remote_sublayer: bool,
 }
 
 /// A session: numbers of this end. An endpoint may give the numbers of a closed session to a new one.
@@ -40,6 +82,8 @@ pub struct Server {
     pub one_session_per_host: bool,
     /// Secrets of tunnels. An address with a secret must prove that it knows it.
     pub secrets: Secrets,
+    /// `Some`: the server accepts version 3 with Ethernet; `None`: version 2 with PPP.
+    pub pseudowire: Option<Pseudowire>,
 }
 
 /// Events.
@@ -51,7 +95,8 @@ pub enum Event<'a> {
     Received {
         /// Ends of the datagram.
         path: Path,
-        /// Its payload.
+        /// The message from its header on: the payload of a UDP datagram, or an IP payload without its session
+        /// number 0.
         datagram: &'a [u8],
     },
     /// Open a tunnel and a session to a server.
@@ -60,6 +105,8 @@ pub enum Event<'a> {
         client: u64,
         /// Ends of the tunnel.
         path: Path,
+        /// `Some` dials with version 3 for Ethernet; `None` with version 2 for PPP.
+        pseudowire: Option<Pseudowire>,
     },
     /// End the tunnel of a client, whatever its state.
     Hangup(u64),
@@ -72,7 +119,7 @@ pub enum Event<'a> {
 /// Actions that the owner carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Send a datagram.
+    /// Send a message, which begins with its header.
     Send(Path, Vec<u8>),
     /// A session is open: PPP begins.
     Opened(Box<Opened>),
@@ -105,6 +152,8 @@ pub struct Opened {
     pub calling_number: Option<Box<str>>,
     /// Whether data messages must be numbered.
     pub requires_sequence: bool,
+    /// Form of Ethernet packets; `None` for a session of PPP (version 2).
+    pub pseudowire: Option<OpenedPseudowire>,
 }
 
 /// Reason why a session ended, or a client failed.
@@ -165,7 +214,7 @@ impl core::fmt::Display for Reason {
 pub enum Fault {
     /// The header or an AVP is truncated or contradicts itself.
     Malformed,
-    /// The version is not 2.
+    /// The endpoint does not speak the version.
     Version,
     /// An unknown attribute or message is mandatory.
     UnknownAvp,
@@ -187,7 +236,7 @@ pub enum Fault {
     State,
     /// The server is disabled.
     Disabled,
-    /// The response to the challenge is wrong or missing.
+    /// The response to the challenge or the digest is wrong or missing.
     Authentication,
     /// A limit of tunnels or sessions is reached.
     Full,
@@ -208,7 +257,7 @@ impl core::fmt::Display for Fault {
             Self::Sequence => "message out of sequence",
             Self::State => "message out of state",
             Self::Disabled => "server disabled",
-            Self::Authentication => "wrong challenge response",
+            Self::Authentication => "wrong challenge response or digest",
             Self::Full => "limit reached",
         })
     }

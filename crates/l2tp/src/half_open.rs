@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use machine::{Duration, Instant};
 
+use crate::dialect::Dialect;
 use crate::event::Path;
 use crate::secret::Secret;
 
@@ -24,13 +25,17 @@ pub(crate) struct HalfOpen {
     /// Ends of the request.
     pub(crate) path: Path,
     /// Tunnel number of the initiator.
-    pub(crate) remote_id: u16,
+    pub(crate) remote_id: u32,
     /// Receive window of the initiator.
     pub(crate) window: u16,
     /// Name of the initiator, cut to 64 characters.
     pub(crate) host_name: Box<str>,
-    /// Secret of the tunnel, and the challenge of the SCCRP.
-    pub(crate) authentication: Option<(Secret, [u8; CHALLENGE])>,
+    /// Version of the tunnel.
+    pub(crate) dialect: Dialect,
+    /// Secret of the tunnel.
+    pub(crate) secret: Option<Secret>,
+    /// Challenge of an SCCRP of version 2.
+    pub(crate) challenge: Option<[u8; CHALLENGE]>,
     /// The SCCRP, for repeated requests.
     pub(crate) reply: Box<[u8]>,
 }
@@ -38,30 +43,30 @@ pub(crate) struct HalfOpen {
 /// Entries by local tunnel number.
 #[derive(Debug, Default)]
 pub(crate) struct HalfOpens {
-    all: BTreeMap<u16, (Instant, HalfOpen)>,
+    all: BTreeMap<u32, (Instant, HalfOpen)>,
     /// Numbers by initiator: its path and its number.
-    initiators: BTreeMap<(Path, u16), u16>,
+    initiators: BTreeMap<(Path, u32), u32>,
     /// Numbers in the order of their requests, with the time of the request. Entries that are gone are skipped.
-    order: VecDeque<(Instant, u16)>,
+    order: VecDeque<(Instant, u32)>,
 }
 
 impl HalfOpens {
     /// Returns true if a number is in use.
-    pub(crate) fn contains(&self, id: u16) -> bool {
+    pub(crate) fn contains(&self, id: u32) -> bool {
         self.all.contains_key(&id)
     }
 
-    pub(crate) fn get(&self, id: u16) -> Option<&HalfOpen> {
+    pub(crate) fn get(&self, id: u32) -> Option<&HalfOpen> {
         self.all.get(&id).map(|(_, entry)| entry)
     }
 
     /// Returns the entry of an initiator.
-    pub(crate) fn of(&self, path: &Path, remote_id: u16) -> Option<&HalfOpen> {
+    pub(crate) fn of(&self, path: &Path, remote_id: u32) -> Option<&HalfOpen> {
         self.get(*self.initiators.get(&(*path, remote_id))?)
     }
 
     /// Adds an entry. A full table drops its oldest entry.
-    pub(crate) fn add(&mut self, id: u16, entry: HalfOpen, now: Instant) {
+    pub(crate) fn add(&mut self, id: u32, entry: HalfOpen, now: Instant) {
         while self.all.len() >= MAX {
             match self.order.pop_front() {
                 Some(oldest) => self.forget(oldest),
@@ -74,7 +79,7 @@ impl HalfOpens {
     }
 
     /// Removes the entry of a number: its initiator proved its address, or failed to.
-    pub(crate) fn remove(&mut self, id: u16) -> Option<HalfOpen> {
+    pub(crate) fn remove(&mut self, id: u32) -> Option<HalfOpen> {
         let (_, entry) = self.all.remove(&id)?;
         self.initiators.remove(&(entry.path, entry.remote_id));
         // Entries of the order are as many as those that lived at one time, twice at most.
@@ -85,7 +90,7 @@ impl HalfOpens {
         Some(entry)
     }
 
-    fn forget(&mut self, key: (Instant, u16)) {
+    fn forget(&mut self, key: (Instant, u32)) {
         let (at, id) = key;
         if self.all.get(&id).is_some_and(|(since, _)| *since == at) {
             self.remove(id);

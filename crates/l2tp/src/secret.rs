@@ -30,7 +30,13 @@ impl Eq for Secret {}
 
 impl From<&str> for Secret {
     fn from(text: &str) -> Self {
-        Self(Arc::new(Zeroizing::new(text.as_bytes().to_vec())))
+        Self::from(text.as_bytes())
+    }
+}
+
+impl From<&[u8]> for Secret {
+    fn from(bytes: &[u8]) -> Self {
+        Self(Arc::new(Zeroizing::new(bytes.to_vec())))
     }
 }
 

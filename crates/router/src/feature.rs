@@ -28,6 +28,8 @@ pub(crate) mod flows;
 pub(crate) mod gateway;
 pub(crate) mod hear;
 pub(crate) mod ipsec;
+mod l2tp;
+pub(crate) mod l2tp_ether;
 pub(crate) mod link4;
 pub(crate) mod link6;
 mod log;

@@ -29,6 +29,7 @@ use crate::feature::echo::Echo;
 use crate::feature::flows::Flows;
 use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::ipsec::{Ipsec, Proofs};
+use crate::feature::l2tp_ether::L2tpEthers;
 use crate::feature::link4::Links4;
 use crate::feature::link6::Links6;
 use crate::feature::lookups::Lookups;
@@ -60,7 +61,7 @@ use crate::records::Recalled;
 use crate::running::Running;
 
 /// Number of features.
-const COUNT: usize = 42;
+const COUNT: usize = 43;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -108,6 +109,8 @@ pub(crate) struct Features {
     pub(crate) tunnels: Tunnels,
     /// PPP sessions of clients and users.
     pub(crate) ppp: Ppp,
+    /// Ethernet over L2TP.
+    l2tp_ethers: L2tpEthers,
     /// IPsec policies and IKE.
     pub(crate) ipsec: Ipsec,
     /// WireGuard interfaces and their peers.
@@ -160,6 +163,7 @@ impl Features {
         let address_pools = AddressPools::default();
         let certificates = Certificates::new(clock.clone());
         let ppp = secrets.split();
+        let mut l2tp_ethers = secrets.split();
         let dhcp6 = Dhcp6::new(secrets.split());
         let pools = SessionPools {
             addresses: address_pools.share(),
@@ -186,6 +190,7 @@ impl Features {
             vxlans: Vxlans::new(others.next_u64()),
             tunnels: Tunnels::default(),
             ppp: Ppp::new(ppp, pools, clock.clone()),
+            l2tp_ethers: L2tpEthers::new(&mut l2tp_ethers),
             ipsec: Ipsec::new(
                 crate::store::vault::entropy,
                 Proofs::new(certificates.share(), clock.clone()),
@@ -243,6 +248,7 @@ impl Features {
             &self.vxlans,
             &self.tunnels,
             &self.ppp,
+            &self.l2tp_ethers,
             &self.ipsec,
             &self.wireguard,
             &self.queues,
@@ -295,6 +301,7 @@ impl Features {
             &mut self.vxlans,
             &mut self.tunnels,
             &mut self.ppp,
+            &mut self.l2tp_ethers,
             &mut self.ipsec,
             &mut self.wireguard,
             &mut self.queues,

@@ -18,6 +18,7 @@ use frame::{Frame, InterfaceId, Pool, Segmentation};
 
 pub(super) use self::headers::Headers;
 use self::message::{Data, UDP_BYTES, message};
+pub(super) use self::settings::IN_IP;
 pub use self::settings::{CallIds, L2tp, Received, Sequence, is_protected};
 use super::next::direct;
 use super::outer::total;

@@ -11,12 +11,13 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
 use frame::{Frame, InterfaceId, Offload, Pool, Segmentation};
 
 pub use self::settings::{Cookie, L2tpEther};
 
+use super::l2tp::{IN_IP as L2TP, is_protected};
 use super::next::{Next, direct};
 use super::source::source;
 use super::{
@@ -33,8 +34,6 @@ use crate::packet::protocol::UDP;
 use crate::table::Adjacency;
 use crate::walk::{Context, Exit};
 
-/// Protocol number of L2TP version 3 in IP.
-const L2TP: u8 = 115;
 /// UDP port of both ends.
 const PORT: u16 = 1701;
 /// First word of a data message in UDP: version 3 (RFC 3931, 4.1.2.1).
@@ -65,6 +64,9 @@ impl Encap for L2tpEther {
         let Some(headers) = Headers::new(cx, self) else {
             return batch.nexts.fill(Next::Lost(DropReason::TunnelNoSource));
         };
+        if !self.may_pass(cx, headers.local) {
+            return batch.nexts.fill(Next::Lost(DropReason::L2tpUnprotected));
+        }
         let mut id = outlet.memory.rules.random() as u16;
         for (at, frame) in frames.iter_mut().enumerate() {
             id = id.wrapping_add(1);
@@ -126,7 +128,7 @@ impl Encap for L2tpEther {
 
     fn decapsulate(
         &self,
-        _: &Context<'_>,
+        cx: &Context<'_>,
         frames: impl Iterator<Item = Frame>,
         count: usize,
         interface: &Interface,
@@ -135,9 +137,16 @@ impl Encap for L2tpEther {
         let item = Item::Framed(self.id);
         let mut batch = outlet.agenda.batch(item, count);
         let mut all = Traffic::default();
+        let may_pass = self
+            .source(cx)
+            .is_some_and(|local| self.may_pass(cx, local));
         for frame in frames {
             all.packets += 1;
             all.bytes += frame.len() as u64 + u64::from(frame.untagged);
+            if !may_pass {
+                outlet.discard(frame, DropReason::L2tpUnprotected);
+                continue;
+            }
             if frame.offload.segmentation == Segmentation::Udp {
                 divide(frame, outlet, |mut piece, outlet| {
                     match self.extract(&mut piece, interface) {
@@ -160,6 +169,35 @@ impl Encap for L2tpEther {
 }
 
 impl L2tpEther {
+    /// Returns the protocol of outer packets.
+    const fn protocol(&self) -> u8 {
+        if self.in_udp { UDP } else { L2TP }
+    }
+
+    /// Returns the local address of outer packets; `None` without a route to the other end.
+    fn source(&self, cx: &Context<'_>) -> Option<Ipv4Addr> {
+        if !self.local.is_unspecified() {
+            return Some(self.local);
+        }
+        match source(cx, self.remote.into(), self.protocol())? {
+            IpAddr::V4(local) => Some(local),
+            IpAddr::V6(_) => None,
+        }
+    }
+
+    /// Returns true if packets between a local address and the other end may pass: they need no protection, or a
+    /// policy protects them.
+    fn may_pass(&self, cx: &Context<'_>, local: Ipv4Addr) -> bool {
+        let ports = if self.in_udp {
+            [PORT, self.remote_port]
+        } else {
+            [0; 2]
+        };
+        let [local, remote] = [(local, ports[0]), (self.remote, ports[1])]
+            .map(|(address, port)| SocketAddrV4::new(address, port));
+        !self.protected || is_protected(&cx.snapshot.ipsec.policies, local, remote)
+    }
+
     /// Cuts a packet down to its frame.
     ///
     /// # Errors
@@ -180,6 +218,10 @@ impl L2tpEther {
             return Err(DropReason::L2tpPeer);
         }
         let upper = upper4(packet).ok_or(malformed)?;
+        // The source port names the association.
+        if self.protected && self.in_udp && source_port(packet, &upper) != Some(self.remote_port) {
+            return Err(DropReason::L2tpAssociation);
+        }
         let end = usize::from(u16::from_be_bytes([header[2], header[3]]));
         let at = session_offset(packet, &upper).ok_or(malformed)? + SESSION;
         let packet = packet.get(..end).ok_or(malformed)?;
@@ -188,7 +230,7 @@ impl L2tpEther {
         if !behind.starts_with(cookie) {
             return Err(DropReason::L2tpCookie);
         }
-        let start = at + cookie.len() + if self.has_sublayer { SUBLAYER } else { 0 };
+        let start = at + cookie.len() + if self.local_sublayer { SUBLAYER } else { 0 };
         if start + ETHERNET > end || !frame.set_len(l3 + end) {
             return Err(malformed);
         }
@@ -219,6 +261,13 @@ fn port(packet: &[u8], upper: &Upper) -> Option<u16> {
     Some(u16::from_be_bytes([a, b]))
 }
 
+/// Returns the source port of a datagram.
+#[inline(always)]
+fn source_port(packet: &[u8], upper: &Upper) -> Option<u16> {
+    let port = packet.get(upper.offset..)?.first_chunk()?;
+    Some(u16::from_be_bytes(*port))
+}
+
 /// Returns the offset of the session number; `None` for control messages and other versions.
 #[inline(always)]
 fn session_offset(packet: &[u8], upper: &Upper) -> Option<usize> {
@@ -234,7 +283,7 @@ fn session_offset(packet: &[u8], upper: &Upper) -> Option<usize> {
 /// Header template of a session: the bytes that all of its packets share, behind the IPv4 header.
 struct Headers<'a> {
     session: &'a L2tpEther,
-    local: IpAddr,
+    local: Ipv4Addr,
     bytes: [u8; ROOM],
     /// Bytes of all headers, with the IPv4 header.
     len: usize,
@@ -246,11 +295,7 @@ impl<'a> Headers<'a> {
     /// Builds the template; `None` without a source address.
     fn new(cx: &Context<'_>, session: &'a L2tpEther) -> Option<Self> {
         let remote = IpAddr::V4(session.remote);
-        let protocol = if session.in_udp { UDP } else { L2TP };
-        let local = match session.local.is_unspecified() {
-            true => source(cx, remote, protocol)?,
-            false => session.local.into(),
-        };
+        let local = session.source(cx)?;
         let mut bytes = [0; ROOM];
         let mut len = IP_BYTES[0];
         let mut append = |part: &[u8]| {
@@ -265,7 +310,7 @@ impl<'a> Headers<'a> {
         }
         append(&session.remote_session.to_be_bytes());
         append(session.remote_cookie.bytes());
-        if session.has_sublayer {
+        if session.remote_sublayer {
             append(&[0; SUBLAYER]);
         }
         Some(Self {
@@ -300,15 +345,15 @@ impl<'a> Headers<'a> {
         let (ip, behind) = place.split_at_mut(IP_BYTES[0]);
         let in_udp = self.session.in_udp;
         let outer = Outer {
-            ends: (self.local, self.session.remote.into()),
-            protocol: if in_udp { UDP } else { L2TP },
+            ends: (self.local.into(), self.session.remote.into()),
+            protocol: self.session.protocol(),
             tos,
             total,
             id,
         };
         outer.write(ip);
         if let Some(place) = behind.get_mut(..UDP_BYTES).filter(|_| in_udp) {
-            write_udp(place, PORT, PORT, total - IP_BYTES[0]);
+            write_udp(place, PORT, self.session.remote_port, total - IP_BYTES[0]);
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options};
 use rustix::process::Signal;
 
-use super::process::{Router, Start};
+use super::process::{Router, SERVER, Start};
 use crate::cli::output;
 
 /// Maximum time to stop on request.
@@ -267,6 +267,7 @@ fn start(lab: &Lab, config: Option<&str>, state: &Path) -> Result<Router, String
     Router::begin(
         lab,
         &Start {
+            host: SERVER,
             config,
             ports: &[
                 String::from("ether1=packet:ether1"),

@@ -9,6 +9,7 @@ mod queues;
 mod store;
 mod table;
 mod tap;
+mod tunnels;
 mod update;
 mod veth;
 
@@ -132,6 +133,7 @@ fn apart(part: &BenchPart) -> Result<u8, String> {
         BenchPart::Pppoe(pppoe) => return pppoe::run(pppoe),
         BenchPart::Queues(queues) => queues::run(queues)?,
         BenchPart::Table(table) => table::run(table)?,
+        BenchPart::Tunnels(tunnels) => tunnels::run(tunnels)?,
     }
     Ok(0)
 }

@@ -12,12 +12,16 @@ use console::protocol::Message;
 use lab::Lab;
 use rustix::process::{Pid, Signal, kill_process};
 
+/// Host of the measured router.
+pub(super) const SERVER: &str = "router";
 /// Maximum time to start a router.
 const STARTED_WITHIN: Duration = Duration::from_secs(20);
 
 /// Options of a router's start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start<'a> {
+    /// Host in which it runs.
+    pub(super) host: &'a str,
     /// Text of its configuration; `None` if its state contains one.
     pub(super) config: Option<&'a str>,
     /// Ports, in the syntax of `--port`.
@@ -39,6 +43,7 @@ impl Router {
     /// plane, and waits until it answers.
     pub(super) fn start(lab: &Lab, config: &str, ports: &[String]) -> Result<Self, String> {
         let start = Start {
+            host: SERVER,
             config: Some(config),
             ports,
             state: None,
@@ -49,7 +54,7 @@ impl Router {
         Ok(router)
     }
 
-    /// Starts a router in the host `router` without waiting.
+    /// Starts a router without waiting.
     ///
     /// # Errors
     /// The program or its folder is missing.
@@ -70,7 +75,7 @@ impl Router {
         let log = fs::File::create(folder.join("log")).map_err(failed)?;
         let program = std::env::current_exe().map_err(|error| format!("our program: {error}"))?;
         let mut command = lab
-            .command("router", &program.to_string_lossy())
+            .command(start.host, &program.to_string_lossy())
             .map_err(|error| error.to_string())?;
         command.arg("run");
         if let Some(config) = start.config {

@@ -59,6 +59,8 @@ pub(crate) enum BenchPart {
     Queues(Queues),
     /// Print this machine's figures in the form of router manufacturers, beside those of some boards.
     Table(Table),
+    /// Bring up L2TP or PPTP sessions between two routers, and print setup rate and memory.
+    Tunnels(Tunnels),
 }
 
 /// Comparison of two builds of this program.
@@ -147,6 +149,27 @@ pub(crate) struct Pppoe {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Sessions of tunnels that are brought up.
+#[derive(Debug, Args)]
+pub(crate) struct Tunnels {
+    /// Protocol of the sessions.
+    #[arg(value_enum, value_name = "KIND")]
+    pub(crate) kind: Tunnel,
+    /// Number of sessions.
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=8_000))]
+    pub(crate) sessions: u32,
+}
+
+/// A protocol of tunnels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Tunnel {
+    /// L2TP version 2.
+    L2tp,
+    /// PPTP.
+    Pptp,
 }
 
 /// Measurement of queues.

@@ -6,8 +6,7 @@
 
 use lab::Lab;
 
-use crate::accounting::{RADIUS, START, attribute, free_radius, wait_for};
-use crate::carriers::{self, L2TP};
+use crate::carriers;
 use crate::ipsec::SITES;
 use crate::pppoe::start;
 use crate::world::{Folder, Server, have, lab, until};
@@ -70,31 +69,6 @@ fn tunnels_have_secrets_and_sessions_have_bindings_and_queues() {
     });
     client.exec("/interface/l2tp-client/set l2tp-out1 random-source-port=yes disabled=no");
     until("a packet gets through from another port", || reaches(&lab));
-}
-
-#[test]
-fn radius_authenticates_and_accounts_users_of_l2tp() {
-    let test = "radius_authenticates_and_accounts_users_of_l2tp";
-    let programs = ["ping", "freeradius"];
-    let Some(lab) = have(test, &programs).then(|| lab(test, &SITES)).flatten() else {
-        return;
-    };
-    let folder = Folder::new();
-    let users = "anna Cleartext-Password := \"geheim\"\n\
-        \tService-Type = Framed-User, Framed-Protocol = PPP, Framed-IP-Address = 10.64.0.77\n";
-    let _free = free_radius(&lab, &folder, users);
-    // Servers from before July 2024 send no Message-Authenticator by default.
-    let settings = "/ppp secret remove [find]\n/radius set [find] require-message-auth=no\n";
-    let config = [SERVER, RADIUS, settings].concat();
-    let server = start(&lab, "right", &config, None);
-    let client = CLIENT.replace("name=l2tp-out1", "name=l2tp-out1 allow=pap");
-    let client = start(&lab, "left", &client, None);
-    until("a packet gets through", || reaches(&lab));
-    assert_eq!(L2TP.monitor(&client, "local-address"), "10.64.0.77");
-    let begun = wait_for(&folder, "Start", &START, &server);
-    assert_eq!(attribute(&begun, "NAS-Port-Type"), "Virtual");
-    assert_eq!(attribute(&begun, "Calling-Station-Id"), "\"192.0.2.1\"");
-    assert_eq!(attribute(&begun, "Framed-IP-Address"), "10.64.0.77");
 }
 
 /// Sends 2,000 messages per second from random ports: requests for tunnels, truncated and hidden attributes, unknown

@@ -103,6 +103,70 @@ fn a_client_without_its_secret_stays_down_and_says_why() {
     });
 }
 
+#[test]
+fn a_client_comes_back_after_sleep_and_with_another_address() {
+    let test = "a_client_comes_back_after_sleep_and_with_another_address";
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let settings =
+        "/interface l2tp-server server set keepalive-timeout=5 one-session-per-host=yes\n";
+    let server = start(&lab, "right", &[&server_config(), settings].concat(), None);
+    let folder = Folder::new();
+    let state = folder.file("state");
+    let client = start(&lab, "left", &client_config(), Some(&state));
+    until("a packet gets through", || reaches(&lab, ""));
+    let callers = || -> Vec<_> {
+        let rows = server.rows("/ppp/active/print");
+        rows.iter()
+            .map(|row| row["caller-id"].to_string())
+            .collect()
+    };
+
+    // The client's address changes under the session. Another IKE SA and another tunnel replace the old ones.
+    client.exec("/ip/address/set [find interface=ether2] address=192.0.2.11/24");
+    until("a packet gets through from another address", || {
+        reaches(&lab, "")
+    });
+    until("the server has cleared the old session", || {
+        callers() == ["\"192.0.2.11\""]
+    });
+    let peers = client.rows("/ip/ipsec/active-peers/print");
+    let local = peers.iter().map(|peer| peer["local-address"].to_string());
+    assert!(
+        local.into_iter().any(|local| local.contains("192.0.2.11")),
+        "{peers:?}"
+    );
+
+    // Both ends miss each other for longer than their keepalives.
+    shell(&lab, "left", "ip link set ether2 down");
+    until("the server clears the session of a silent client", || {
+        callers().is_empty()
+    });
+    until("the client notices the silence", || {
+        client.value("/interface/l2tp-client/print", "", "running") == "false"
+    });
+    shell(&lab, "left", "ip link set ether2 up");
+    until("the session is back", || reaches(&lab, ""));
+    until("the server has one session", || {
+        callers() == ["\"192.0.2.11\""]
+    });
+
+    // A session that the server still has is replaced by the client's next one.
+    server.exec("/interface/l2tp-server/server/set keepalive-timeout=300");
+    client
+        .exec("/interface/l2tp-client/disable l2tp-out1; /interface/l2tp-client/enable l2tp-out1");
+    until("the session is back", || reaches(&lab, ""));
+    let number = || server.value("/ppp/active/print", "", "session-id");
+    let before = number();
+    client.kill();
+    let _client = start(&lab, "left", "", Some(&state));
+    until("another session replaces the old one", || {
+        reaches(&lab, "") && number() != before
+    });
+    assert_eq!(callers().len(), 1);
+}
+
 const BEHIND: Layout = Layout {
     name: "l2tp",
     summary: "a client behind a translator of addresses, and a server with a public address",

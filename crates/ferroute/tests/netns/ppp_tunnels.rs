@@ -4,6 +4,7 @@
 //! one ── left (client) ── right (server) ── two
 //! ```
 
+use crate::accounting::{RADIUS, START, attribute, free_radius, wait_for};
 use crate::carriers::{Carrier, L2TP, PPTP, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
@@ -147,4 +148,80 @@ fn the_default_configuration_is_a_client_and_a_server_of_l2tp() {
 fn the_default_configuration_is_a_client_and_a_server_of_pptp() {
     let test = "the_default_configuration_is_a_client_and_a_server_of_pptp";
     default_configuration(test, &PPTP, "profile=default-encryption");
+}
+
+/// A RADIUS server authenticates a user, chooses the address, and accounts the session.
+fn radius_serves(test: &str, carrier: &Carrier) {
+    let programs = ["ping", "freeradius"];
+    let Some(lab) = have(test, &programs).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let folder = Folder::new();
+    let users = "anna Cleartext-Password := \"geheim\"\n\
+        \tService-Type = Framed-User, Framed-Protocol = PPP, Framed-IP-Address = 10.64.0.77\n";
+    let _free = free_radius(&lab, &folder, users);
+    // Servers from before July 2024 send no Message-Authenticator by default.
+    let settings = "/ppp secret remove [find]\n/radius set [find] require-message-auth=no\n";
+    let server = carrier.serve(&lab, &[RADIUS, settings].concat());
+    carrier.set_server(&server, "authentication=pap");
+    let client = carrier.dial(&lab, "allow=pap");
+    until("a packet gets through", || reaches(&lab, "", "10.2.0.2"));
+    assert_eq!(carrier.monitor(&client, "local-address"), "10.64.0.77");
+    let begun = wait_for(&folder, "Start", &START, &server);
+    assert_eq!(attribute(&begun, "NAS-Port-Type"), "Virtual");
+    assert_eq!(attribute(&begun, "Calling-Station-Id"), "\"192.0.2.1\"");
+    assert_eq!(attribute(&begun, "Framed-IP-Address"), "10.64.0.77");
+}
+
+#[test]
+fn radius_authenticates_and_accounts_users_of_l2tp() {
+    let test = "radius_authenticates_and_accounts_users_of_l2tp";
+    radius_serves(test, &L2TP);
+}
+
+#[test]
+fn radius_authenticates_and_accounts_users_of_pptp() {
+    let test = "radius_authenticates_and_accounts_users_of_pptp";
+    radius_serves(test, &PPTP);
+}
+
+/// Prefixes of the links to users, and an address behind the server.
+const IPV6: &str = "/ipv6 address add address=2001:2:0:80::1/64 interface=ether1 advertise=no\n\
+    /ipv6 pool add name=links prefix=2001:2:0:4000::/50 prefix-length=64\n\
+    /ppp profile set home remote-ipv6-prefix-pool=links\n";
+
+/// A user gets a prefix and a default route, and reaches a host behind the server.
+fn carries_ipv6(test: &str, carrier: &Carrier) {
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    shell(
+        &lab,
+        "two",
+        "ip address add 2001:2:0:80::2/64 dev eth0 nodad; ip route replace default via 2001:2:0:80::1",
+    );
+    let _server = carrier.serve(&lab, IPV6);
+    let client = carrier.dial(&lab, "");
+    client.exec("/ipv6/settings/set accept-router-advertisements=yes");
+    let answers = |more: &str| {
+        let said = client.exec(&format!("/ping 2001:2:0:80::2 count=1 {more}"));
+        said.contains("received=1")
+    };
+    until("the client has an address of the prefix", || {
+        let rows = client.rows("/ipv6/address/print");
+        let own = rows.iter().map(|row| row["address"].to_string());
+        own.into_iter().any(|own| own.contains("2001:2:0:4000:"))
+    });
+    until("a packet gets through", || answers(""));
+    assert!(answers("size=1450"), "{}", client.log());
+}
+
+#[test]
+fn sessions_of_l2tp_carry_ipv6() {
+    carries_ipv6("sessions_of_l2tp_carry_ipv6", &L2TP);
+}
+
+#[test]
+fn sessions_of_pptp_carry_ipv6() {
+    carries_ipv6("sessions_of_pptp_carry_ipv6", &PPTP);
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use l2tp::{
-    Action, CallIds, Control, Endpoint, Event, Header, Message, Path, Secret, Secrets, Server,
-    SessionId, data_header,
+    Action, Builder, CallIds, Control, Digest, Endpoint, Event, Header, Message, Path, Pseudowire,
+    Secret, Secrets, Server, SessionId, Version, attribute, data_header, kind,
 };
 use machine::{Duration, Instant, Machine as _, Rng};
 
@@ -16,7 +16,7 @@ const SECRET: &str = "secret";
 #[derive(Default)]
 struct Peer {
     /// Tunnel and session that the endpoint assigned last.
-    ids: (u16, u16),
+    ids: (u32, u32),
     /// Numbers of the next message to the endpoint.
     ns: u16,
     nr: u16,
@@ -37,9 +37,12 @@ impl Peer {
                 if control.body.is_empty() {
                     return;
                 }
-                self.nr = control.ns.wrapping_add(1);
-                let message = Message::parse(control.body, Some(secret));
+                let message = Message::parse(control.version, control.body, Some(secret));
                 let message = message.expect("endpoints send whole messages");
+                if message.kind == kind::ACK {
+                    return;
+                }
+                self.nr = control.ns.wrapping_add(1);
                 self.ids.0 = message.assigned_tunnel.unwrap_or(self.ids.0);
                 self.ids.1 = message.assigned_session.unwrap_or(self.ids.1);
             }
@@ -69,11 +72,35 @@ fn settings(bits: u8) -> Server {
         max_sessions: (bits & 8 != 0).then_some(u32::from(bits >> 4)),
         one_session_per_host: bits & 2 != 0,
         secrets,
+        pseudowire: None,
     }
 }
 
-/// Runs an endpoint as server and as client.
+/// Settings of version 3.
+fn ethernet(bits: u8) -> Server {
+    Server {
+        pseudowire: Some(Pseudowire {
+            digest: (bits & 2 != 0).then_some(Digest::Sha1),
+            cookie_bytes: bits & 8,
+            circuit_id: "".into(),
+            has_sublayer: bits & 1 != 0,
+            hello_interval: None,
+        }),
+        ..settings(bits)
+    }
+}
+
+/// Runs an endpoint of version 2 as server and as client.
 pub fn l2tp(script: &[u8]) {
+    run(script, Version::Two, settings);
+}
+
+/// Runs an endpoint of version 3 as server and as client.
+pub fn l2tp_ethernet(script: &[u8]) {
+    run(script, Version::Three, ethernet);
+}
+
+fn run(script: &[u8], version: Version, settings: fn(u8) -> Server) {
     let mut now = Instant::from_secs(100);
     let mut endpoint = Endpoint::new(settings(0), Rng::seeded(1));
     let (mut peer, secret) = (Peer::default(), Secret::from(SECRET));
@@ -91,12 +118,17 @@ pub fn l2tp(script: &[u8]) {
             tunnel: peer.ids.0,
             session: peer.ids.1,
         };
-        let control = |tunnel: u16, session: u16, ns: u16| Control {
+        let named = with_session(data, ids.session);
+        let control = |tunnel: u32, session: u32, ns: u16| Control {
+            version,
             tunnel,
             session,
             ns,
             nr: peer.nr,
-            body: data,
+            body: match (version, session) {
+                (Version::Two, _) | (_, 0) => data,
+                _ => &named,
+            },
         };
         let datagram = match what & 7 {
             1 => control(0, 0, 0).encode(),
@@ -112,6 +144,7 @@ pub fn l2tp(script: &[u8]) {
             5 => Event::Dial {
                 client: u64::from(what >> 3 & 1),
                 path,
+                pseudowire: settings(what).pseudowire,
             },
             6 => Event::Configure(settings(data.first().copied().unwrap_or(0))),
             7 if what & 8 == 0 => match peer.open.pop_first() {
@@ -135,4 +168,11 @@ pub fn l2tp(script: &[u8]) {
         out.drain(..).for_each(|action| peer.learn(action, &secret));
         quiet(&endpoint, now);
     }
+}
+
+/// Returns AVPs with the session number of the receiver, which messages of version 3 have in their body.
+fn with_session(avps: &[u8], session: u32) -> Vec<u8> {
+    let number = session.to_be_bytes();
+    let named = Builder::default().mandatory(attribute::REMOTE_SESSION, &number);
+    [avps, &named.finish()].concat()
 }

@@ -10,10 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Instant, Machine, Rng};
 
-use crate::event::{Action, CallIds, Event, Fault, Path, Reason, Server, SessionId};
+use crate::dialect::{Dialect, VersionThree};
+use crate::digest::Integrity;
+use crate::event::{Action, CallIds, Event, Fault, Path, Pseudowire, Reason, Server, SessionId};
 use crate::half_open::HalfOpens;
 use crate::header::{Control, Data, Header};
 use crate::message::result;
+use crate::secret::Secret;
 use crate::tunnel::{Context, Identity, Tunnel};
 
 /// Maximum number of tunnels with one address.
@@ -32,22 +35,26 @@ pub enum Timer {
 #[derive(Debug)]
 pub struct Endpoint {
     settings: Server,
-    tunnels: BTreeMap<u16, Tunnel>,
+    tunnels: BTreeMap<u32, Tunnel>,
     half_open: HalfOpens,
-    timers: BTreeSet<(Instant, u16)>,
+    timers: BTreeSet<(Instant, u32)>,
     /// Due time of each tunnel, as in `timers`.
-    due: BTreeMap<u16, Instant>,
-    clients: BTreeMap<u64, u16>,
+    due: BTreeMap<u32, Instant>,
+    clients: BTreeMap<u64, u32>,
     /// Tunnels of the server by the address of the other end.
-    addresses: BTreeMap<IpAddr, BTreeSet<u16>>,
+    addresses: BTreeMap<IpAddr, BTreeSet<u32>>,
     /// Sessions of the server, opening ones included.
     sessions: usize,
+    /// The session number of version 3 that was assigned last.
+    last_session: u32,
+    /// Number of this router in messages of version 3.
+    router_id: u32,
     rng: Rng,
 }
 
 impl Endpoint {
     /// Returns an endpoint without tunnels. Numbers and challenges come from `rng`.
-    pub fn new(settings: Server, rng: Rng) -> Self {
+    pub fn new(settings: Server, mut rng: Rng) -> Self {
         Self {
             settings,
             tunnels: BTreeMap::new(),
@@ -57,6 +64,8 @@ impl Endpoint {
             clients: BTreeMap::new(),
             addresses: BTreeMap::new(),
             sessions: 0,
+            last_session: rng.next_u32(),
+            router_id: rng.next_u32(),
             rng,
         }
     }
@@ -108,14 +117,22 @@ impl Endpoint {
         let from = out.len();
         let run = |tunnel: &mut Tunnel, cx: &mut Context<'_>| tunnel.receive(control, path, cx);
         let received = self.run(id, now, out, run).unwrap_or(Ok(()));
-        if self.settings.one_session_per_host {
-            let opened = out.get(from..).unwrap_or_default().iter();
-            let opened = opened.filter_map(|action| match action {
-                Action::Opened(opened) if opened.client.is_none() => Some(opened.session),
-                _ => None,
-            });
-            for session in opened.collect::<Vec<_>>() {
-                self.replace(path, session, now, out);
+        let opened = out.get(from..).unwrap_or_default().iter();
+        let opened = opened.filter_map(|action| match action {
+            Action::Opened(opened) if opened.client.is_none() => Some((
+                opened.session,
+                { opened.pseudowire.as_ref() }.map(|own| own.circuit_id.clone()),
+            )),
+            _ => None,
+        });
+        for (session, circuit) in opened.collect::<Vec<_>>() {
+            let circuit = circuit.filter(|circuit| !circuit.is_empty());
+            if self.settings.one_session_per_host || circuit.is_some() {
+                let circuit = circuit.filter(|_| !self.settings.one_session_per_host);
+                let mut replaced = Vec::new();
+                self.replace(path, session, circuit.as_deref(), now, &mut replaced);
+                // The owner removes the earlier sessions first.
+                out.splice(from..from, replaced);
             }
         }
         received
@@ -136,6 +153,7 @@ impl Endpoint {
             now,
             rng: &mut self.rng,
             has_room: false,
+            last_session: &mut self.last_session,
             actions: out,
         };
         tunnel.follow(path, &mut cx);
@@ -143,17 +161,26 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Closes the other sessions of the host at the other end of a path.
-    fn replace(&mut self, path: &Path, but: SessionId, now: Instant, out: &mut Vec<Action>) {
+    /// Closes the other sessions of the host at the other end of a path: all, or those of a circuit.
+    fn replace(
+        &mut self,
+        path: &Path,
+        but: SessionId,
+        circuit: Option<&str>,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
         let ids = self.addresses.get(&path.address());
-        let of_host = |id: &u16| {
+        let of_host = |id: &u32| {
             let tunnel = self.tunnels.get(id);
             tunnel.is_some_and(|tunnel| tunnel.path.has_host_of(path))
         };
         let ids = ids.into_iter().flatten().copied().filter(of_host);
         for id in ids.collect::<Vec<_>>() {
             let but = (id == but.tunnel).then_some(but.session);
-            self.run(id, now, out, |tunnel, cx| tunnel.replace_calls(but, cx));
+            self.run(id, now, out, |tunnel, cx| {
+                tunnel.replace_calls(but, circuit, cx);
+            });
         }
     }
 
@@ -161,7 +188,7 @@ impl Endpoint {
     /// without such a tunnel.
     fn run<R>(
         &mut self,
-        id: u16,
+        id: u32,
         now: Instant,
         out: &mut Vec<Action>,
         run: impl FnOnce(&mut Tunnel, &mut Context<'_>) -> R,
@@ -174,6 +201,7 @@ impl Endpoint {
             now,
             rng: &mut self.rng,
             has_room,
+            last_session: &mut self.last_session,
             actions: out,
         };
         let returned = run(tunnel, &mut cx);
@@ -191,7 +219,7 @@ impl Endpoint {
         Some(returned)
     }
 
-    fn set_timer(&mut self, id: u16, due: Option<Instant>) {
+    fn set_timer(&mut self, id: u32, due: Option<Instant>) {
         let before = match due {
             Some(due) => self.due.insert(id, due),
             None => self.due.remove(&id),
@@ -205,7 +233,7 @@ impl Endpoint {
         self.timers.extend(due.map(|due| (due, id)));
     }
 
-    fn forget(&mut self, id: u16) {
+    fn forget(&mut self, id: u32) {
         self.set_timer(id, None);
         let Some(tunnel) = self.tunnels.remove(&id) else {
             return;
@@ -223,30 +251,56 @@ impl Endpoint {
     }
 
     /// Returns an unused tunnel number; `None` if all are in use.
-    fn free_tunnel(&mut self) -> Option<u16> {
-        let first = self.rng.next_u32() as u16;
-        let all = (0..=u16::MAX).map(|step| first.wrapping_add(step));
-        let is_used = |id: &u16| self.tunnels.contains_key(id) || self.half_open.contains(*id);
+    fn free_tunnel(&mut self, dialect: &Dialect) -> Option<u32> {
+        let (first, largest) = (self.rng.next_u32(), dialect.largest_number());
+        let all = (0..=u32::from(u16::MAX)).map(|step| first.wrapping_add(step) & largest);
+        let is_used = |id: &u32| self.tunnels.contains_key(id) || self.half_open.contains(*id);
         let mut free = all.filter(|id| *id != 0 && !is_used(id));
         free.next()
     }
 
-    fn dial(&mut self, client: u64, path: Path, now: Instant, out: &mut Vec<Action>) {
+    /// Returns the version of a new tunnel, with its messages' needs.
+    fn dialect(&mut self, pseudowire: Option<Pseudowire>, secret: Option<&Secret>) -> Dialect {
+        let Some(pseudowire) = pseudowire else {
+            return Dialect::Two;
+        };
+        Dialect::Three(Box::new(VersionThree {
+            integrity: Integrity::new(pseudowire.digest, secret, &mut self.rng),
+            pseudowire,
+            router_id: self.router_id,
+        }))
+    }
+
+    fn dial(
+        &mut self,
+        client: u64,
+        path: Path,
+        pseudowire: Option<Pseudowire>,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
         self.hang_up(client, now, out);
-        let Some(id) = self.free_tunnel() else {
+        let secret = self.settings.secrets.of(path.address()).cloned();
+        let dialect = self.dialect(pseudowire, secret.as_ref());
+        if dialect.lacks_digest() {
+            return out.push(Action::Failed(client, Reason::Authentication));
+        }
+        let Some(id) = self.free_tunnel(&dialect) else {
             return out.push(Action::Failed(client, Reason::Full));
         };
         let identity = Identity {
             host_name: &self.settings.host_name,
-            secret: self.settings.secrets.of(path.address()),
+            dialect,
+            secret,
         };
         let mut cx = Context {
             now,
             rng: &mut self.rng,
             has_room: false,
+            last_session: &mut self.last_session,
             actions: out,
         };
-        let tunnel = Tunnel::dial(id, client, path, &identity, &mut cx);
+        let tunnel = Tunnel::dial(id, client, path, identity, &mut cx);
         self.tunnels.insert(id, tunnel);
         self.clients.insert(client, id);
         self.run(id, now, out, |_, _| ());
@@ -259,7 +313,7 @@ impl Endpoint {
     }
 
     /// Ends a tunnel without events for the owner.
-    fn stop(&mut self, id: u16, code: u16, now: Instant, out: &mut Vec<Action>) {
+    fn stop(&mut self, id: u32, code: u16, now: Instant, out: &mut Vec<Action>) {
         self.run(id, now, out, |tunnel, _| {
             tunnel.stop((code, 0), now);
             tunnel.forget_calls();
@@ -297,7 +351,11 @@ impl Machine for Endpoint {
                     out.push(Action::Ignored(fault));
                 }
             }
-            Event::Dial { client, path } => self.dial(client, path, now, out),
+            Event::Dial {
+                client,
+                path,
+                pseudowire,
+            } => self.dial(client, path, pseudowire, now, out),
             Event::Hangup(client) => self.hang_up(client, now, out),
             Event::Close(session) => {
                 let run = |tunnel: &mut Tunnel, cx: &mut Context<'_>| {

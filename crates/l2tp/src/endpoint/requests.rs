@@ -3,13 +3,17 @@
 use machine::Instant;
 
 use super::{Endpoint, MAX_TUNNELS_OF_ADDRESS};
-use crate::avp::{Builder, attribute};
-use crate::channel::DEFAULT_WINDOW;
+use crate::avp::attribute;
+use crate::channel::{DEFAULT_WINDOW, Outgoing};
+use crate::dialect::Dialect;
 use crate::event::{Action, Fault, Path};
 use crate::half_open::HalfOpen;
-use crate::header::Control;
+use crate::header::{Control, Version};
 use crate::message::{Message, kind, result};
-use crate::tunnel::{Identity, Tunnel, challenge, text};
+use crate::tunnel::{Tunnel, challenge, text};
+
+/// Maximum number of tunnels of an address that a new tunnel of the address has checked.
+const MAX_PROBES: usize = 16;
 
 impl Endpoint {
     /// Handles SCCRQ: answers, and remembers a small entry.
@@ -27,7 +31,10 @@ impl Endpoint {
             return Err(Fault::Sequence);
         }
         let secret = self.settings.secrets.of(path.address()).cloned();
-        let request = Message::parse(control.body, secret.as_ref())?;
+        let mut dialect = self.dialect(self.settings.pseudowire.clone(), secret.as_ref());
+        let hiding = dialect.hiding_secret(secret.as_ref());
+        let request = Message::parse(control.version, control.body, hiding.as_ref())?;
+        dialect.check(control, Some(&request))?;
         if request.kind != kind::SCCRQ {
             return Err(Fault::State);
         }
@@ -37,40 +44,37 @@ impl Endpoint {
             out.push(Action::Send(*path, entry.reply.to_vec()));
             return Err(Fault::Duplicate);
         }
-        let refusal = self.refusal(path, &request, secret.is_some());
+        let refusal = self.refusal(path, &request, &dialect, secret.is_some());
         if let Some((fault, code)) = refusal {
-            out.push(Action::Send(*path, stop(remote_id, (0, 1), code)));
+            out.push(Action::Send(*path, stop(&dialect, remote_id, (0, 1), code)));
             return Err(fault);
         }
-        let id = self.free_tunnel().ok_or(Fault::Full)?;
-        let identity = Identity {
-            host_name: &self.settings.host_name,
-            secret: secret.as_ref(),
-        };
-        let mut reply = identity.describe(kind::SCCRP, id);
-        let authentication = { secret.clone() }.map(|secret| (secret, challenge(&mut self.rng)));
-        if let Some((secret, challenge)) = &authentication {
+        let id = self.free_tunnel(&dialect).ok_or(Fault::Full)?;
+        let mut reply = dialect.describe(kind::SCCRP, &self.settings.host_name, id);
+        let is_challenged = dialect.version() == Version::Two;
+        let of_challenge = secret.as_ref().filter(|_| is_challenged);
+        let challenge = of_challenge.map(|_| challenge(&mut self.rng));
+        if let Some((secret, challenge)) = of_challenge.zip(challenge.as_ref()) {
             reply = reply.mandatory(attribute::CHALLENGE, challenge);
             if let Some(asked) = &request.challenge {
                 let response = secret.response(kind::SCCRP, asked);
                 reply = reply.mandatory(attribute::CHALLENGE_RESPONSE, &response);
             }
         }
-        let reply = Control {
-            tunnel: remote_id,
+        let reply = Outgoing {
             session: 0,
-            ns: 0,
-            nr: 1,
-            body: &reply.finish(),
+            body: reply.finish(),
         };
-        let reply = reply.encode();
+        let reply = dialect.encode(remote_id, (0, 1), &reply);
         out.push(Action::Send(*path, reply.clone()));
         let entry = HalfOpen {
             path: *path,
             remote_id,
             window: request.window.unwrap_or(DEFAULT_WINDOW),
             host_name: text(request.host_name.as_deref().unwrap_or_default()),
-            authentication,
+            dialect,
+            secret,
+            challenge,
             reply: reply.into(),
         };
         self.half_open.add(id, entry, now);
@@ -82,12 +86,14 @@ impl Endpoint {
         &self,
         path: &Path,
         request: &Message<'_>,
+        dialect: &Dialect,
         has_secret: bool,
     ) -> Option<(Fault, (u16, u16))> {
-        if request.version.unwrap_or(0) >> 8 != 1 {
+        let is_two = dialect.version() == Version::Two;
+        if is_two && request.version.unwrap_or(0) >> 8 != 1 {
             return Some((Fault::Version, (result::VERSION, 0x0100)));
         }
-        if request.challenge.is_some() && !has_secret {
+        if request.challenge.is_some() && !has_secret || dialect.lacks_digest() {
             return Some((Fault::Authentication, (result::NOT_AUTHORIZED, 0)));
         }
         let of_address = self
@@ -109,15 +115,20 @@ impl Endpoint {
         let id = control.tunnel;
         let entry = self.half_open.get(id).ok_or(Fault::Tunnel)?;
         path.check(&entry.path)?;
+        let mut dialect = entry.dialect.clone();
         if control.body.is_empty() {
             // The initiator acknowledges the SCCRP before it answers.
+            return dialect.check(control, None);
+        }
+        let secret = dialect.hiding_secret(entry.secret.as_ref());
+        let message = Message::parse(control.version, control.body, secret.as_ref())?;
+        dialect.check(control, None)?;
+        if message.kind == kind::ACK && control.version == Version::Three {
             return Ok(());
         }
         if (control.ns, control.nr) != (1, 1) {
             return Err(Fault::Sequence);
         }
-        let secret = entry.authentication.as_ref().map(|(secret, _)| secret);
-        let message = Message::parse(control.body, secret)?;
         match message.kind {
             kind::SCCCN => {}
             kind::STOP_CCN => {
@@ -126,42 +137,38 @@ impl Endpoint {
             }
             _ => return Err(Fault::State),
         }
-        let is_proved = match &entry.authentication {
-            Some((secret, challenge)) => {
+        let is_proved = match (&entry.secret, &entry.challenge) {
+            (Some(secret), Some(challenge)) => {
                 secret.accepts(kind::SCCCN, challenge, message.response.as_deref())
             }
-            None => true,
+            _ => true,
         };
         let Some(mut entry) = self.half_open.remove(id) else {
             return Err(Fault::Tunnel);
         };
         if !is_proved {
             let code = (result::NOT_AUTHORIZED, 0);
-            out.push(Action::Send(*path, stop(entry.remote_id, (1, 2), code)));
+            let bytes = stop(&dialect, entry.remote_id, (1, 2), code);
+            out.push(Action::Send(*path, bytes));
             return Err(Fault::Authentication);
         }
         entry.path = *path;
         self.tunnels.insert(id, Tunnel::accept(id, entry, now));
-        self.addresses.entry(path.address()).or_default().insert(id);
+        let of_address = self.addresses.entry(path.address()).or_default();
+        // PPP notices the end of a client that was restarted; Ethernet has no keepalive of its own.
+        let before = of_address.iter().copied();
+        let before = before.filter(|_| control.version == Version::Three);
+        let before: Vec<_> = before.take(MAX_PROBES).collect();
+        of_address.insert(id);
+        for other in before {
+            self.run(other, now, out, |tunnel, _| tunnel.probe(now));
+        }
         self.run(id, now, out, |_, _| ());
         Ok(())
     }
 }
 
 /// Returns a StopCCN of a tunnel that this end does not remember. `numbers` are Ns and Nr.
-fn stop(remote_id: u16, numbers: (u16, u16), code: (u16, u16)) -> Vec<u8> {
-    let [a, b] = code.0.to_be_bytes();
-    let [c, d] = code.1.to_be_bytes();
-    let body = Builder::new(kind::STOP_CCN)
-        .mandatory(attribute::ASSIGNED_TUNNEL, &1u16.to_be_bytes())
-        .mandatory(attribute::RESULT_CODE, &[a, b, c, d])
-        .finish();
-    let control = Control {
-        tunnel: remote_id,
-        session: 0,
-        ns: numbers.0,
-        nr: numbers.1,
-        body: &body,
-    };
-    control.encode()
+fn stop(dialect: &Dialect, remote_id: u32, numbers: (u16, u16), code: (u16, u16)) -> Vec<u8> {
+    dialect.encode(remote_id, numbers, &dialect.stop(1, code))
 }

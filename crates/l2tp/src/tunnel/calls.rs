@@ -1,28 +1,31 @@
-//! Calls of a tunnel (RFC 2661, 7.4): incoming calls alone, as client (LAC) and as server (LNS).
+//! Calls of a tunnel (RFC 2661, 7.4; RFC 3931, 7.3): incoming calls alone, as client (LAC) and as server (LNS).
 
 use machine::Instant;
 
 use super::call::{Call, CallState};
 use super::{Context, IDLE_TIMEOUT, MAX_OPENING, State, Tunnel, peer_result, text};
-use crate::avp::{Builder, attribute};
-use crate::event::{Action, CallIds, Fault, Opened, Reason};
-use crate::message::{Message, kind, result};
-
-/// Speed that a call announces, in bits per second.
-const SPEED: u32 = 1_000_000_000;
-/// Framing of a call: synchronous.
-const SYNCHRONOUS: u32 = 1;
+use crate::dialect::CallName;
+use crate::event::{Action, CallIds, Fault, Opened, OpenedPseudowire, Pseudowire, Reason};
+use crate::header::Version;
+use crate::message::{ETHERNET, Message, result};
 
 impl Tunnel {
     /// Returns an unused session number; `None` if all are in use.
-    fn free_session(&self, cx: &mut Context<'_>) -> Option<u16> {
-        let first = cx.rng.next_u32() as u16;
-        let all = (0..=u16::MAX).map(|step| first.wrapping_add(step));
+    fn free_session(&self, cx: &mut Context<'_>) -> Option<u32> {
+        let first = match self.dialect.version() {
+            Version::Two => cx.rng.next_u32(),
+            // No two tunnels of version 3 share a session number.
+            Version::Three => cx.last_session.wrapping_add(1),
+        };
+        let largest = self.dialect.largest_number();
+        let all = (0..=u32::from(u16::MAX)).map(|step| first.wrapping_add(step) & largest);
         let mut free = all.filter(|id| *id != 0 && !self.calls.contains_key(id));
-        free.next()
+        let id = free.next()?;
+        *cx.last_session = id;
+        Some(id)
     }
 
-    fn add_call(&mut self, id: u16, call: Call) {
+    fn add_call(&mut self, id: u32, call: Call) {
         self.check_at = self.check_at.or(call.fails_at());
         self.idle_at = None;
         self.opening += 1;
@@ -38,13 +41,18 @@ impl Tunnel {
             remote: 0,
             state: CallState::AwaitsReply(cx.now + IDLE_TIMEOUT),
             calling_number: None,
+            pseudowire: { self.dialect.pseudowire() }.map(|own| OpenedPseudowire {
+                circuit_id: own.circuit_id.clone(),
+                local_cookie: cookie(own, cx),
+                remote_cookie: Box::default(),
+                local_sublayer: own.has_sublayer,
+                remote_sublayer: false,
+            }),
         };
+        let serial = cx.rng.next_u32();
+        let request = self.dialect.request_call(call.name(id), serial);
         self.add_call(id, call);
-        let serial = cx.rng.next_u32().to_be_bytes();
-        let request = Builder::new(kind::ICRQ)
-            .mandatory(attribute::ASSIGNED_SESSION, &id.to_be_bytes())
-            .mandatory(attribute::CALL_SERIAL, &serial);
-        self.send(0, request);
+        self.send(request);
     }
 
     /// Handles ICRQ.
@@ -59,6 +67,10 @@ impl Tunnel {
             self.disconnect(0, remote, (result::NO_FACILITIES_EVER, 0));
             return Err(Fault::State);
         }
+        if let Err(code) = self.admits(message) {
+            self.disconnect(0, remote, code);
+            return Err(Fault::State);
+        }
         let has_room = cx.has_room && self.opening < MAX_OPENING;
         let id = has_room.then(|| self.free_session(cx)).flatten();
         let Some(id) = id else {
@@ -70,18 +82,46 @@ impl Tunnel {
             remote,
             state: CallState::AwaitsConnect(cx.now + IDLE_TIMEOUT),
             calling_number: message.calling_number.as_deref().map(text),
+            pseudowire: { self.dialect.pseudowire() }.map(|own| OpenedPseudowire {
+                circuit_id: text(message.circuit_id.as_deref().unwrap_or_default()),
+                local_cookie: cookie(own, cx),
+                remote_cookie: message.cookie.as_deref().unwrap_or_default().into(),
+                // Both directions have the form that the client chose.
+                local_sublayer: message.sublayer == Some(1),
+                remote_sublayer: message.sublayer == Some(1),
+            }),
         };
+        let reply = self.dialect.accept_call(call.name(id));
         self.add_call(id, call);
-        let reply = Builder::new(kind::ICRP);
-        let reply = reply.mandatory(attribute::ASSIGNED_SESSION, &id.to_be_bytes());
-        self.send(remote, reply);
+        self.send(reply);
         Ok(())
+    }
+
+    /// Checks that a requested call is of the type and for the circuit of a server of version 3.
+    ///
+    /// # Errors
+    /// Result and error code of the refusal.
+    fn admits(&self, message: &Message<'_>) -> Result<(), (u16, u16)> {
+        let Some(own) = self.dialect.pseudowire() else {
+            return Ok(());
+        };
+        let circuit = message.circuit_id.as_deref().unwrap_or_default();
+        if message.pseudowire_type != Some(ETHERNET) {
+            return Err((result::PSEUDOWIRE_TYPE, 0));
+        }
+        if !own.circuit_id.is_empty() && own.circuit_id.as_bytes() != circuit {
+            return Err((result::NO_FACILITIES_EVER, 0));
+        }
+        match message.sublayer {
+            None | Some(0 | 1) => Ok(()),
+            Some(_) => Err((result::ERROR, result::ERROR_VALUE)),
+        }
     }
 
     /// Handles ICRP.
     pub(super) fn call_replied(
         &mut self,
-        session: u16,
+        session: u32,
         message: &Message<'_>,
         cx: &mut Context<'_>,
     ) -> Result<(), Fault> {
@@ -92,11 +132,13 @@ impl Tunnel {
         let remote = message.assigned_session.filter(|id| *id != 0);
         let remote = remote.ok_or(Fault::Malformed)?;
         (call.remote, call.state) = (remote, CallState::Open);
+        if let Some(pseudowire) = &mut call.pseudowire {
+            pseudowire.remote_cookie = message.cookie.as_deref().unwrap_or_default().into();
+            pseudowire.remote_sublayer = message.sublayer == Some(1);
+        }
         self.opening = self.opening.saturating_sub(1);
-        let connected = Builder::new(kind::ICCN)
-            .mandatory(attribute::CONNECT_SPEED, &SPEED.to_be_bytes())
-            .mandatory(attribute::FRAMING_TYPE, &SYNCHRONOUS.to_be_bytes());
-        self.send(remote, connected);
+        let connected = self.dialect.connect_call(call.name(session));
+        self.send(connected);
         self.opened(session, false, cx);
         Ok(())
     }
@@ -104,7 +146,7 @@ impl Tunnel {
     /// Handles ICCN.
     pub(super) fn call_connected(
         &mut self,
-        session: u16,
+        session: u32,
         message: &Message<'_>,
         cx: &mut Context<'_>,
     ) -> Result<(), Fault> {
@@ -118,7 +160,7 @@ impl Tunnel {
         Ok(())
     }
 
-    fn opened(&self, session: u16, requires_sequence: bool, cx: &mut Context<'_>) {
+    fn opened(&self, session: u32, requires_sequence: bool, cx: &mut Context<'_>) {
         let Some(call) = self.calls.get(&session) else {
             return;
         };
@@ -133,13 +175,14 @@ impl Tunnel {
             host_name: self.host_name.clone(),
             calling_number: call.calling_number.clone(),
             requires_sequence,
+            pseudowire: call.pseudowire.clone(),
         })));
     }
 
     /// Handles CDN.
     pub(super) fn call_disconnected(
         &mut self,
-        session: u16,
+        session: u32,
         message: &Message<'_>,
         cx: &mut Context<'_>,
     ) -> Result<(), Fault> {
@@ -162,19 +205,21 @@ impl Tunnel {
     }
 
     /// Sends CDN with a result and an error code for a session of the other end.
-    pub(super) fn disconnect(&mut self, id: u16, remote: u16, code: (u16, u16)) {
-        let [a, b] = code.0.to_be_bytes();
-        let [c, d] = code.1.to_be_bytes();
-        let notify = Builder::new(kind::CDN)
-            .mandatory(attribute::RESULT_CODE, &[a, b, c, d])
-            .mandatory(attribute::ASSIGNED_SESSION, &id.to_be_bytes());
-        self.send(remote, notify);
+    pub(super) fn disconnect(&mut self, id: u32, remote: u32, code: (u16, u16)) {
+        let call = CallName {
+            id,
+            remote,
+            cookie: &[],
+            has_sublayer: false,
+        };
+        let notify = self.dialect.disconnect_call(call, code);
+        self.send(notify);
     }
 
     /// Ends a call with CDN, and reports its end.
     pub(super) fn fail_call(
         &mut self,
-        id: u16,
+        id: u32,
         code: (u16, u16),
         reason: &Reason,
         cx: &mut Context<'_>,
@@ -185,7 +230,7 @@ impl Tunnel {
     }
 
     /// Forgets a call and reports its end. The tunnel of a client ends with it.
-    fn drop_call(&mut self, id: u16, reason: &Reason, cx: &mut Context<'_>) {
+    fn drop_call(&mut self, id: u32, reason: &Reason, cx: &mut Context<'_>) {
         let session = self.session(id);
         let Some(was_open) = self.remove_call(id, cx.now) else {
             return;
@@ -202,7 +247,7 @@ impl Tunnel {
     }
 
     /// Removes a call. Returns whether it was open; `None` if there is no such call.
-    fn remove_call(&mut self, id: u16, now: Instant) -> Option<bool> {
+    fn remove_call(&mut self, id: u32, now: Instant) -> Option<bool> {
         let call = self.calls.remove(&id)?;
         self.opening -= usize::from(!call.is_open()).min(self.opening);
         let is_established = matches!(self.state, State::Established);
@@ -213,7 +258,7 @@ impl Tunnel {
     }
 
     /// Closes a call on request of the owner. The tunnel of a client ends with it.
-    pub(crate) fn close_call(&mut self, id: u16, cx: &mut Context<'_>) -> bool {
+    pub(crate) fn close_call(&mut self, id: u32, cx: &mut Context<'_>) -> bool {
         let Some(remote) = self.calls.get(&id).map(|call| call.remote) else {
             return false;
         };
@@ -225,16 +270,26 @@ impl Tunnel {
         true
     }
 
-    /// Closes all calls but one, because another session of the host replaces them.
-    pub(crate) fn replace_calls(&mut self, but: Option<u16>, cx: &mut Context<'_>) {
-        let all = self.calls.keys().copied().filter(|id| Some(*id) != but);
+    /// Closes calls because another session of the host replaces them: all but one, or those of a circuit.
+    pub(crate) fn replace_calls(
+        &mut self,
+        but: Option<u32>,
+        circuit: Option<&str>,
+        cx: &mut Context<'_>,
+    ) {
+        let is_of_circuit = |call: &Call| {
+            let own = call.pseudowire.as_ref().map(|own| &*own.circuit_id);
+            circuit.is_none() || own == circuit
+        };
+        let all = self.calls.iter().filter(|(_, call)| is_of_circuit(call));
+        let all = all.map(|(id, _)| *id).filter(|id| Some(*id) != but);
         for id in all.collect::<Vec<_>>() {
             self.fail_call(id, (result::ADMINISTRATIVE, 0), &Reason::Replaced, cx);
         }
     }
 
     /// Handles a PPP packet for a session. Returns true if the session is open.
-    pub(crate) fn receive_data(&mut self, session: u16, now: Instant) -> Result<(), Fault> {
+    pub(crate) fn receive_data(&mut self, session: u32, now: Instant) -> Result<(), Fault> {
         match self.calls.get(&session) {
             Some(call) if call.is_open() => {
                 self.heard = now;
@@ -255,4 +310,11 @@ impl Tunnel {
             self.fail_call(id, code, &Reason::Timeout, cx);
         }
     }
+}
+
+/// Returns a new cookie of packets to this end.
+fn cookie(pseudowire: &Pseudowire, cx: &mut Context<'_>) -> Box<[u8]> {
+    let mut cookie = vec![0; pseudowire.cookie_bytes.into()];
+    cx.rng.fill(&mut cookie);
+    cookie.into()
 }

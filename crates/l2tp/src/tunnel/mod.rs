@@ -1,4 +1,4 @@
-//! One tunnel: its control connection and the calls on it (RFC 2661, 7.2 to 7.4).
+//! One tunnel: its control connection and the calls on it (RFC 2661, 7.2 to 7.4; RFC 3931, 7).
 //!
 //! `calls.rs` has the messages of calls. A client opens one call on its tunnel; a server accepts any number.
 
@@ -9,23 +9,20 @@ use std::collections::BTreeMap;
 
 use machine::{Duration, Instant, Rng};
 
-use crate::avp::{Builder, attribute};
+use crate::avp::attribute;
 use crate::channel::{Channel, DEFAULT_WINDOW, Expiry, Order, Outgoing};
+use crate::dialect::Dialect;
 use crate::event::{Action, Fault, Path, PeerResult, Reason, SessionId};
 use crate::half_open::{CHALLENGE, HalfOpen};
-use crate::header::Control;
+use crate::header::{Control, Version};
 use crate::message::{Message, kind, result};
 use crate::secret::Secret;
 use call::Call;
 
-/// Silence of the other end before a HELLO (RFC 2661, 6.5).
-const HELLO_INTERVAL: Duration = Duration::from_secs(60);
 /// Time for which a server keeps a tunnel without sessions, and a call may take to open.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for which a stopped tunnel acknowledges repeated messages: one cycle of retransmissions (RFC 2661, 5.7).
 const LINGER: Duration = Duration::from_secs(31);
-/// Receive window of this end.
-const WINDOW: u16 = 16;
 /// Maximum number of calls of a tunnel before ICCN.
 const MAX_OPENING: usize = 256;
 
@@ -35,6 +32,8 @@ pub(crate) struct Context<'a> {
     pub(crate) rng: &'a mut Rng,
     /// Whether the server may open another session.
     pub(crate) has_room: bool,
+    /// The session number of version 3 that was assigned last.
+    pub(crate) last_session: &'a mut u32,
     pub(crate) actions: &'a mut Vec<Action>,
 }
 
@@ -51,8 +50,9 @@ enum State {
 /// A tunnel.
 #[derive(Clone, Debug)]
 pub(crate) struct Tunnel {
-    id: u16,
-    remote_id: u16,
+    id: u32,
+    remote_id: u32,
+    dialect: Dialect,
     pub(crate) path: Path,
     /// Client that opened the tunnel; `None` for a tunnel of the server.
     pub(crate) client: Option<u64>,
@@ -60,7 +60,7 @@ pub(crate) struct Tunnel {
     host_name: Box<str>,
     channel: Channel,
     state: State,
-    calls: BTreeMap<u16, Call>,
+    calls: BTreeMap<u32, Call>,
     /// Calls that are not open yet.
     opening: usize,
     /// Time of the last message or PPP packet.
@@ -77,21 +77,26 @@ pub(crate) struct Tunnel {
 impl Tunnel {
     /// Returns the tunnel of a client, and queues its SCCRQ.
     pub(crate) fn dial(
-        id: u16,
+        id: u32,
         client: u64,
         path: Path,
-        identity: &Identity<'_>,
+        identity: Identity<'_>,
         cx: &mut Context<'_>,
     ) -> Self {
-        let secret = identity.secret.cloned();
-        let challenge = secret.as_ref().map(|_| challenge(cx.rng));
-        let mut request = identity.describe(kind::SCCRQ, id);
+        let Identity {
+            dialect, secret, ..
+        } = identity;
+        let has_challenge = dialect.version() == Version::Two && secret.is_some();
+        let challenge = has_challenge.then(|| challenge(cx.rng));
+        let hello_interval = dialect.hello_interval();
+        let mut request = dialect.describe(kind::SCCRQ, identity.host_name, id);
         if let Some(challenge) = &challenge {
             request = request.mandatory(attribute::CHALLENGE, challenge);
         }
         let mut tunnel = Self {
             id,
             remote_id: 0,
+            dialect,
             path,
             client: Some(client),
             secret,
@@ -101,30 +106,35 @@ impl Tunnel {
             calls: BTreeMap::new(),
             opening: 0,
             heard: cx.now,
-            hello_at: cx.now + HELLO_INTERVAL,
+            hello_at: cx.now + hello_interval,
             idle_at: None,
             check_at: None,
             owes_acknowledgement: false,
         };
-        tunnel.send(0, request);
+        tunnel.send(Outgoing {
+            session: 0,
+            body: request.finish(),
+        });
         tunnel
     }
 
     /// Returns the tunnel of an initiator that sent its SCCCN.
-    pub(crate) fn accept(id: u16, from: HalfOpen, now: Instant) -> Self {
+    pub(crate) fn accept(id: u32, from: HalfOpen, now: Instant) -> Self {
+        let hello_interval = from.dialect.hello_interval();
         Self {
             id,
             remote_id: from.remote_id,
+            dialect: from.dialect,
             path: from.path,
             client: None,
-            secret: from.authentication.map(|(secret, _)| secret),
+            secret: from.secret,
             host_name: from.host_name,
             channel: Channel::new(1, 2, from.window),
             state: State::Established,
             calls: BTreeMap::new(),
             opening: 0,
             heard: now,
-            hello_at: now + HELLO_INTERVAL,
+            hello_at: now + hello_interval,
             idle_at: Some(now + IDLE_TIMEOUT),
             check_at: None,
             owes_acknowledgement: true,
@@ -148,7 +158,21 @@ impl Tunnel {
         path: &Path,
         cx: &mut Context<'_>,
     ) -> Result<(), Fault> {
-        let is_message = !control.body.is_empty();
+        let secret = self.dialect.hiding_secret(self.secret.as_ref());
+        let message = match control.body {
+            [] => None,
+            body => Some(Message::parse(control.version, body, secret.as_ref())),
+        };
+        let parsed = message.as_ref().and_then(|message| message.as_ref().ok());
+        // A late SCCRP of another attempt has other random bytes.
+        let awaits_reply = matches!(self.state, State::AwaitsReply(_));
+        self.dialect
+            .check(control, parsed.filter(|_| awaits_reply))?;
+        let message = message.filter(|message| match message {
+            Ok(message) => message.kind != kind::ACK || control.version == Version::Two,
+            Err(_) => true,
+        });
+        let is_message = message.is_some();
         let order = self
             .channel
             .receive(control.ns, control.nr, is_message, cx.now);
@@ -161,18 +185,20 @@ impl Tunnel {
             Order::Ahead | Order::Forged => return Err(Fault::Sequence),
         }
         self.heard = cx.now;
-        if !is_message {
+        let Some(message) = message else {
             self.finish_stop(cx.now);
             return Ok(());
-        }
+        };
         self.owes_acknowledgement = true;
         self.follow(path, cx);
         if let State::Stopped(_) = self.state {
             return Ok(());
         }
-        let secret = self.secret.clone();
-        match Message::parse(control.body, secret.as_ref()) {
-            Ok(message) => self.handle(control.session, &message, cx),
+        match message {
+            Ok(message) => {
+                let session = message.remote_session.unwrap_or(control.session);
+                self.handle(session, &message, cx)
+            }
             Err(fault) => {
                 self.refuse(control.session, fault, cx);
                 Err(fault)
@@ -208,7 +234,7 @@ impl Tunnel {
         open.map(|(session, _)| self.session(*session)).collect()
     }
 
-    const fn session(&self, session: u16) -> SessionId {
+    const fn session(&self, session: u32) -> SessionId {
         SessionId {
             tunnel: self.id,
             session,
@@ -217,7 +243,7 @@ impl Tunnel {
 
     fn handle(
         &mut self,
-        session: u16,
+        session: u32,
         message: &Message<'_>,
         cx: &mut Context<'_>,
     ) -> Result<(), Fault> {
@@ -270,7 +296,7 @@ impl Tunnel {
             (Some(secret), Some(challenge)) => secret.accepts(kind::SCCRP, challenge, response),
             _ => true,
         };
-        let mut connected = Builder::new(kind::SCCCN);
+        let mut connected = self.dialect.begin(kind::SCCCN);
         let can_answer = match (&message.challenge, &secret) {
             (Some(challenge), Some(secret)) => {
                 let response = secret.response(kind::SCCCN, challenge);
@@ -288,7 +314,10 @@ impl Tunnel {
         self.channel
             .set_window(message.window.unwrap_or(DEFAULT_WINDOW));
         self.state = State::Established;
-        self.send(0, connected);
+        self.send(Outgoing {
+            session: 0,
+            body: connected.finish(),
+        });
         self.request_call(cx);
         Ok(())
     }
@@ -308,7 +337,7 @@ impl Tunnel {
     }
 
     /// Refuses a message: ends its session, or the tunnel.
-    fn refuse(&mut self, session: u16, fault: Fault, cx: &mut Context<'_>) {
+    fn refuse(&mut self, session: u32, fault: Fault, cx: &mut Context<'_>) {
         let error = match fault {
             Fault::UnknownAvp => result::ERROR_UNKNOWN,
             _ => result::ERROR_LENGTH,
@@ -336,12 +365,7 @@ impl Tunnel {
             self.state = State::Stopped(now);
             return;
         }
-        let [a, b] = code.0.to_be_bytes();
-        let [c, d] = code.1.to_be_bytes();
-        let stop = Builder::new(kind::STOP_CCN)
-            .mandatory(attribute::ASSIGNED_TUNNEL, &self.id.to_be_bytes())
-            .mandatory(attribute::RESULT_CODE, &[a, b, c, d]);
-        self.send(0, stop);
+        self.send(self.dialect.stop(self.id, code));
         self.state = State::Stopped(now + LINGER);
     }
 
@@ -365,11 +389,7 @@ impl Tunnel {
     }
 
     /// Queues a message.
-    fn send(&mut self, session: u16, message: Builder) {
-        let message = Outgoing {
-            session,
-            body: message.finish(),
-        };
+    fn send(&mut self, message: Outgoing) {
         // An end that acknowledges nothing for 256 messages is dead after the retransmissions of the oldest.
         self.channel.push(message);
     }
@@ -379,19 +399,15 @@ impl Tunnel {
         let nr = self.channel.nr();
         let (tunnel, path) = (self.remote_id, self.path);
         while let Some((ns, message)) = self.channel.pop(cx.now) {
-            let datagram = encode(tunnel, (ns, nr), message);
+            let datagram = self.dialect.encode(tunnel, (ns, nr), message);
             cx.actions.push(Action::Send(path, datagram));
             self.owes_acknowledgement = false;
         }
         if core::mem::take(&mut self.owes_acknowledgement) {
-            let empty = Control {
-                tunnel,
-                session: 0,
-                ns: self.channel.ns(),
-                nr,
-                body: &[],
-            };
-            cx.actions.push(Action::Send(path, empty.encode()));
+            let numbers = (self.channel.ns(), nr);
+            let acknowledgement = self.dialect.acknowledgement();
+            let datagram = self.dialect.encode(tunnel, numbers, &acknowledgement);
+            cx.actions.push(Action::Send(path, datagram));
         }
     }
 
@@ -402,7 +418,7 @@ impl Tunnel {
             Expiry::Resend => {
                 let nr = self.channel.nr();
                 if let Some((ns, message)) = self.channel.oldest() {
-                    let datagram = encode(self.remote_id, (ns, nr), message);
+                    let datagram = self.dialect.encode(self.remote_id, (ns, nr), message);
                     cx.actions.push(Action::Send(self.path, datagram));
                 }
             }
@@ -415,10 +431,9 @@ impl Tunnel {
             return;
         }
         if self.hello_at <= cx.now {
-            self.hello_at = self.heard + HELLO_INTERVAL;
+            self.hello_at = self.heard + self.dialect.hello_interval();
             if self.hello_at <= cx.now {
-                self.hello_at = cx.now + HELLO_INTERVAL;
-                self.send(0, Builder::new(kind::HELLO));
+                self.probe(cx.now);
             }
         }
         if self.check_at.is_some_and(|at| at <= cx.now) {
@@ -427,6 +442,18 @@ impl Tunnel {
         if self.idle_at.is_some_and(|at| at <= cx.now) {
             self.idle_at = None;
             self.stop((result::CLEARED, 0), cx.now);
+        }
+    }
+
+    /// Sends HELLO: the tunnel of an end that acknowledges nothing ends.
+    pub(crate) fn probe(&mut self, now: Instant) {
+        self.hello_at = now + self.dialect.hello_interval();
+        if matches!(self.state, State::Established) {
+            let hello = self.dialect.begin(kind::HELLO).finish();
+            self.send(Outgoing {
+                session: 0,
+                body: hello,
+            });
         }
     }
 
@@ -445,28 +472,11 @@ impl Tunnel {
     }
 }
 
-/// What this end says of itself in SCCRQ and SCCRP.
+/// What a client's tunnel begins with.
 pub(crate) struct Identity<'a> {
     pub(crate) host_name: &'a str,
-    pub(crate) secret: Option<&'a Secret>,
-}
-
-impl Identity<'_> {
-    /// Begins SCCRQ or SCCRP with the attributes that both have.
-    pub(crate) fn describe(&self, kind: u16, tunnel: u16) -> Builder {
-        // An empty name is no name (RFC 2661, 4.4.3).
-        let name = match self.host_name {
-            "" => "ferroute",
-            name => name,
-        };
-        Builder::new(kind)
-            .mandatory(attribute::PROTOCOL_VERSION, &[1, 0])
-            .mandatory(attribute::FRAMING_CAPABILITIES, &3u32.to_be_bytes())
-            .mandatory(attribute::HOST_NAME, name.as_bytes())
-            .optional(attribute::VENDOR_NAME, b"ferroute")
-            .mandatory(attribute::ASSIGNED_TUNNEL, &tunnel.to_be_bytes())
-            .mandatory(attribute::RECEIVE_WINDOW, &WINDOW.to_be_bytes())
-    }
+    pub(crate) dialect: Dialect,
+    pub(crate) secret: Option<Secret>,
 }
 
 /// Returns a new challenge.
@@ -490,16 +500,4 @@ fn peer_result(message: &Message<'_>) -> PeerResult {
         error,
         text: text(said.as_bytes()),
     }
-}
-
-fn encode(tunnel: u16, numbers: (u16, u16), message: &Outgoing) -> Vec<u8> {
-    let (ns, nr) = numbers;
-    let control = Control {
-        tunnel,
-        session: message.session,
-        ns,
-        nr,
-        body: &message.body,
-    };
-    control.encode()
 }

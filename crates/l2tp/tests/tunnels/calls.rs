@@ -1,8 +1,8 @@
 //! Calls: they open, carry packets, and end.
 
 use l2tp::{
-    Builder, CallIds, Control, Event, Fault, Header, Message, Reason, attribute, data_header, kind,
-    result,
+    Builder, CallIds, Control, Event, Fault, Header, Message, Reason, Version, attribute,
+    data_header, kind, result,
 };
 use machine::Duration;
 
@@ -107,6 +107,7 @@ fn the_limit_of_sessions_refuses_a_call() {
     let second = Event::Dial {
         client: 2,
         path: path(),
+        pseudowire: None,
     };
     network.handle(Side::Client, second);
     network.run(Duration::from_secs(1));
@@ -127,6 +128,7 @@ fn one_session_per_host_replaces_the_older_one() {
     let second = Event::Dial {
         client: 2,
         path: path(),
+        pseudowire: None,
     };
     network.handle(Side::Client, second);
     network.run(Duration::from_secs(1));
@@ -161,8 +163,9 @@ fn exchange(
     ids: CallIds,
     numbers: (u16, u16),
     body: &[u8],
-) -> Vec<(u16, u16, Box<[u8]>)> {
+) -> Vec<(u32, u16, Box<[u8]>)> {
     let control = Control {
+        version: Version::Two,
         tunnel: ids.tunnel,
         session: ids.session,
         ns: numbers.0,
@@ -196,7 +199,7 @@ fn a_tunnel_of_a_foreign_lac_has_many_sessions_and_some_are_numbered() {
         session: 0,
     };
     let answers = exchange(&mut network, none, (0, 0), &request.finish());
-    let reply = Message::parse(&answers[0].2, None).expect("a reply");
+    let reply = Message::parse(Version::Two, &answers[0].2, None).expect("a reply");
     assert_eq!(reply.kind, kind::SCCRP);
     let mut ids = none;
     ids.tunnel = reply.assigned_tunnel.expect("a number");
@@ -210,8 +213,8 @@ fn a_tunnel_of_a_foreign_lac_has_many_sessions_and_some_are_numbered() {
             .optional(attribute::CALLING_NUMBER, b"+43 1");
         let answers = exchange(&mut network, ids, (ns, nr), &request.finish());
         (ns, nr) = (ns + 1, nr + 1);
-        assert_eq!(answers[0].0, number);
-        let reply = Message::parse(&answers[0].2, None).expect("a reply");
+        assert_eq!(answers[0].0, u32::from(number));
+        let reply = Message::parse(Version::Two, &answers[0].2, None).expect("a reply");
         let session = reply.assigned_session.expect("a number");
         let mut connected = Builder::new(kind::ICCN)
             .mandatory(attribute::CONNECT_SPEED, &[0; 4])
@@ -232,7 +235,7 @@ fn a_tunnel_of_a_foreign_lac_has_many_sessions_and_some_are_numbered() {
     // An outgoing call is refused, and the tunnel stays.
     let outgoing = Builder::new(kind::OCRQ).mandatory(attribute::ASSIGNED_SESSION, &[0, 99]);
     let answers = exchange(&mut network, ids, (ns, nr), &outgoing.finish());
-    let refusal = Message::parse(&answers[0].2, None).expect("a refusal");
+    let refusal = Message::parse(Version::Two, &answers[0].2, None).expect("a refusal");
     assert_eq!((answers[0].0, refusal.kind), (99, kind::CDN));
     assert_eq!(network.of_server.open.len(), 50);
 }

@@ -1,7 +1,8 @@
 //! Floods, forged messages and malformed attributes.
 
 use l2tp::{
-    Builder, CallIds, Control, Event, Fault, Header, Message, Path, Reason, attribute, kind,
+    Builder, CallIds, Control, Event, Fault, Header, Message, Path, Reason, Version, attribute,
+    kind,
 };
 use machine::Duration;
 
@@ -10,6 +11,7 @@ use crate::network::{Network, Side, address, path, reversed, secrets, settings};
 /// Passes a control message to the server.
 fn send(network: &mut Network, from: &Path, ids: CallIds, numbers: (u16, u16), body: &[u8]) {
     let control = Control {
+        version: Version::Two,
         tunnel: ids.tunnel,
         session: ids.session,
         ns: numbers.0,
@@ -176,7 +178,7 @@ fn a_wrong_challenge_response_opens_no_tunnel_and_is_counted() {
     let Ok(Header::Control(reply)) = Header::parse(&sent[0]) else {
         panic!("{sent:?}");
     };
-    let reply = Message::parse(reply.body, None).expect("a reply");
+    let reply = Message::parse(Version::Two, reply.body, None).expect("a reply");
     assert_eq!(reply.challenge.map(|challenge| challenge.len()), Some(16));
     let ids = CallIds {
         tunnel: reply.assigned_tunnel.expect("a number"),

@@ -4,11 +4,11 @@ use l2tp::{Event, Reason};
 use machine::Duration;
 use proptest::prelude::*;
 
+use crate::ethernet::network;
 use crate::network::{Faults, Network, Reports, Side};
 
 /// Opens and closes a tunnel over a disturbed network.
-fn open_and_close(seed: u64, faults: Faults, server_closes: bool) {
-    let mut network = Network::new(seed);
+fn open_and_close(mut network: Network, faults: Faults, server_closes: bool) {
     network.faults = faults;
     network.dial();
     network.run(Duration::from_secs(60));
@@ -66,7 +66,8 @@ fn a_tunnel_that_opens_and_gives_up_leaves_nothing_behind() {
         late: 0,
     };
     for server_closes in [false, true] {
-        open_and_close(13_935_099_609_265_921_745, faults, server_closes);
+        let network = Network::new(13_935_099_609_265_921_745);
+        open_and_close(network, faults, server_closes);
     }
 }
 
@@ -79,6 +80,8 @@ proptest! {
         late in 0u8..40,
         server_closes: bool,
     ) {
-        open_and_close(seed, Faults { lost, repeated, late }, server_closes);
+        let faults = Faults { lost, repeated, late };
+        open_and_close(Network::new(seed), faults, server_closes);
+        open_and_close(network(seed), faults, server_closes);
     }
 }

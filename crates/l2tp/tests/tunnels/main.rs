@@ -2,6 +2,7 @@
 
 mod authentication;
 mod calls;
+mod ethernet;
 mod hostile;
 mod loss;
 mod network;

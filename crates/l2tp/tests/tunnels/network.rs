@@ -3,7 +3,9 @@
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
 
-use l2tp::{Action, Endpoint, Event, Fault, Opened, Path, Reason, Secrets, Server, SessionId};
+use l2tp::{
+    Action, Endpoint, Event, Fault, Opened, Path, Pseudowire, Reason, Secrets, Server, SessionId,
+};
 use machine::{Duration, Instant, Machine as _, Rng};
 
 /// Time that a datagram takes.
@@ -44,6 +46,8 @@ pub(crate) struct Network {
     /// Datagrams under way: arrival, order, receiver, path as the receiver sees it, bytes.
     pub(crate) flying: BTreeMap<(Instant, u64), (Side, Path, Vec<u8>)>,
     pub(crate) faults: Faults,
+    /// What the client dials with; `None` for version 2.
+    pub(crate) pseudowire: Option<Pseudowire>,
     sent: u64,
     rng: Rng,
 }
@@ -76,6 +80,15 @@ pub(crate) fn settings(name: &str) -> Server {
         max_sessions: None,
         one_session_per_host: false,
         secrets: Secrets::default(),
+        pseudowire: None,
+    }
+}
+
+/// Settings of an end of version 3.
+pub(crate) fn ethernet(name: &str, pseudowire: &Pseudowire) -> Server {
+    Server {
+        pseudowire: Some(pseudowire.clone()),
+        ..settings(name)
     }
 }
 
@@ -94,6 +107,7 @@ impl Network {
     pub(crate) fn with(seed: u64, client: Server, server: Server) -> Self {
         let mut rng = Rng::seeded(seed);
         Self {
+            pseudowire: client.pseudowire.clone(),
             now: Instant::from_secs(1000),
             client: Endpoint::new(client, rng.split()),
             server: Endpoint::new(server, rng.split()),
@@ -210,6 +224,7 @@ impl Network {
         let event = Event::Dial {
             client: 1,
             path: path(),
+            pseudowire: self.pseudowire.clone(),
         };
         self.handle(Side::Client, event);
         self.run(Duration::from_secs(1));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 
 use dataplane::DropReason;
 use dataplane::interface::InterfaceTable;
@@ -311,6 +311,7 @@ impl Control {
                 half::send_from(interface, Some(from), to, ether_type, &bytes, &mut means);
             }
             How::Routed => {
+                self.add_source(&mut bytes);
                 self.identify(&mut bytes);
                 self.output(&bytes, interface, worker);
             }
@@ -355,6 +356,25 @@ impl Control {
         };
         packet.extend(data);
         self.send(Outgoing::packet(*interface, packet), worker);
+    }
+
+    /// Sets the source address of an IPv4 packet to one host, if the address is unspecified, by the route to the host.
+    fn add_source(&self, packet: &mut [u8]) {
+        let Some(header) = packet.first_chunk_mut::<20>() else {
+            return;
+        };
+        let [.., a, b, c, d] = *header;
+        let to = Ipv4Addr::new(a, b, c, d);
+        let is_open = header[0] >> 4 == 4 && header[12..16] == [0; 4];
+        if !is_open || to.is_multicast() || to.is_broadcast() {
+            return;
+        }
+        if let Some(source) = self.running().source4(to) {
+            header[12..16].copy_from_slice(&source.octets());
+            header[10..12].fill(0);
+            let sum = wire::checksum::checksum(header);
+            header[10..12].copy_from_slice(&sum.to_be_bytes());
+        }
     }
 
     /// Sets the identification of an IPv4 packet of this router, if it is zero.

@@ -136,7 +136,7 @@ pub(crate) enum How {
     /// As a frame with the source address of the first field instead of the interface's.
     FrameFrom(Mac, Mac, EtherType),
     /// As a packet of this router's own, by routes and the rules of `output`. An IPv4 packet
-    /// without an identification gets one.
+    /// without an identification gets one, and so does one without a source address.
     Routed,
 }
 

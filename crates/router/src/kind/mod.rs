@@ -14,7 +14,7 @@ pub(crate) mod bridged;
 mod carrier;
 mod idle;
 pub(crate) mod l2tp;
-mod l2tp_ether;
+pub(crate) mod l2tp_ether;
 mod list;
 mod loopback;
 mod macvlan;

@@ -1,11 +1,12 @@
-//! `/interface/l2tp-ether`: Ethernet over L2TPv3 (RFC 4719). Sessions with a control connection have no effect yet.
+//! `/interface/l2tp-ether`: Ethernet over L2TPv3 (RFC 4719).
 
-use menu::{Draft, Kind, Menu, MenuShape, Property, Reason, Store, Value};
+use menu::{Draft, Flag, Kind, Menu, MenuShape, Property, Reason, Store, Value};
 
+use super::RESET_COUNTERS;
 use super::dial::CONNECT_TO;
 use super::l2tp_client::{COOKIE, DIGEST};
+use super::pppoe_client::MONITOR;
 use super::tunnel::{ACTUAL, SLOW};
-use super::{FLAGS, IDLE_MONITOR, RESET_COUNTERS};
 use crate::declare::{address, mac, no, number, secret, text, words};
 use crate::fragment::{
     COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, name_mtu,
@@ -28,8 +29,7 @@ pub(crate) static MENU: Menu = Menu {
             no(
                 "unmanaged-mode",
                 "Use a static session without a control channel",
-            )
-            .inert_for(|value| value == "no"),
+            ),
             number("local-tunnel-id", 0, 4_294_967_295, "Local tunnel ID").optional(),
             number("remote-tunnel-id", 0, 4_294_967_295, "Remote tunnel ID").optional(),
             number("local-session-id", 0, 4_294_967_295, "Local session ID").optional(),
@@ -46,16 +46,12 @@ pub(crate) static MENU: Menu = Menu {
                 "Receive cookie",
             )
             .default(""),
-            words("cookie-length", COOKIE, "Length of cookies")
-                .default("0")
-                .inert(),
-            words("digest-hash", DIGEST, "Authentication of messages")
-                .default("md5")
-                .inert(),
-            text("circuit-id", "Identity of the circuit").inert(),
+            words("cookie-length", COOKIE, "Length of cookies").default("0"),
+            words("digest-hash", DIGEST, "Authentication of messages").default("md5"),
+            text("circuit-id", "Identity of the circuit"),
             no("use-l2-specific-sublayer", "Use the L2-specific sublayer"),
-            no("use-ipsec", "Encrypt the tunnel with IPsec").inert(),
-            secret("ipsec-secret", "IPsec secret").inert(),
+            no("use-ipsec", "Encrypt the tunnel with IPsec"),
+            secret("ipsec-secret", "IPsec secret"),
         ],
         SLOW,
         LINK_TIMES,
@@ -63,12 +59,17 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     columns: &["name", "mtu", "connect-to"],
-    flags: FLAGS,
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('D', "dynamic", 0),
+        Flag::new('R', "running", 0),
+        Flag::new('S', "slave", 1),
+    ],
     stats: INTERFACE_STATS,
     space: Some("interface"),
     key: Some("name"),
     kind: "l2tp-ether",
-    commands: &[IDLE_MONITOR, RESET_COUNTERS],
+    commands: &[MONITOR, RESET_COUNTERS],
     check: Some(has_static_session),
     ..Menu::new(
         "/interface/l2tp-ether",

@@ -10,6 +10,9 @@ use crate::ipsec::{Action, Ipsec, Policies};
 use crate::packet::Tuple;
 use crate::packet::protocol::UDP;
 
+/// Protocol number of L2TP version 3 in IP.
+pub(in crate::encap) const IN_IP: u8 = 115;
+
 /// Tunnel and session number of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallIds {
@@ -49,14 +52,18 @@ impl L2tp {
     }
 }
 
-/// Returns true if a policy protects datagrams between two ends, and drops unprotected ones.
+/// Returns true if a policy protects packets between two ends, and drops unprotected ones. Ports 0 stand for IP packets
+/// of protocol 115 (RFC 3931, 4.1.1).
 pub fn is_protected(policies: &Policies, local: SocketAddrV4, remote: SocketAddrV4) -> bool {
     let tuple = Tuple {
         source: local.ip().to_bits().into(),
         destination: remote.ip().to_bits().into(),
         source_port: local.port(),
         destination_port: remote.port(),
-        protocol: UDP,
+        protocol: match local.port() {
+            0 => IN_IP,
+            _ => UDP,
+        },
         ipv6: false,
     };
     let policy = policies.outbound(&tuple);

@@ -29,7 +29,7 @@ impl Cookie {
     }
 }
 
-/// A session without control connection: both ends have its numbers and cookies in their configuration.
+/// A session. Both ends have its numbers and cookies in their configuration, or from a control connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct L2tpEther {
     /// The session's interface.
@@ -38,6 +38,8 @@ pub struct L2tpEther {
     pub local: Ipv4Addr,
     /// Address of the other end.
     pub remote: Ipv4Addr,
+    /// UDP port of the other end; unused in IP.
+    pub remote_port: u16,
     /// Packets are UDP datagrams; else IP packets of protocol 115.
     pub in_udp: bool,
     /// Session number of received packets; not 0.
@@ -48,8 +50,12 @@ pub struct L2tpEther {
     pub local_cookie: Cookie,
     /// Cookie of sent packets.
     pub remote_cookie: Cookie,
-    /// Packets have the sublayer.
-    pub has_sublayer: bool,
+    /// Received packets have the sublayer.
+    pub local_sublayer: bool,
+    /// Sent packets have the sublayer.
+    pub remote_sublayer: bool,
+    /// Packets pass only while an IPsec policy protects them (`use-ipsec`).
+    pub protected: bool,
     /// Whether outer packets may take the fast path (RouterOS: `allow-fast-path`).
     pub fast: bool,
 }

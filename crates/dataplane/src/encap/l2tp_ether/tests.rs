@@ -14,12 +14,15 @@ fn session(in_udp: bool) -> L2tpEther {
         id: SESSION_ID,
         local: HERE,
         remote: FAR,
+        remote_port: PORT,
         in_udp,
         local_session: 0x0102_0304,
         remote_session: 0x0506_0708,
         local_cookie: Cookie::new(&[0xaa; 8]).expect("8 bytes"),
         remote_cookie: Cookie::new(&[0xbb; 4]).expect("4 bytes"),
-        has_sublayer: in_udp,
+        local_sublayer: in_udp,
+        remote_sublayer: in_udp,
+        protected: false,
         fast: true,
     }
 }

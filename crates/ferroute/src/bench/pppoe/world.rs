@@ -6,14 +6,13 @@ use std::path::PathBuf;
 
 use lab::{End, Host, Lab, Layout, Link, Offloads};
 
-use super::super::process::{Router, Start};
+use super::super::process::{Router, SERVER as ROUTER, Start};
 use super::radius;
 use crate::cli::Pppoe;
 
 /// Host of the subscribers, and its device.
 pub(super) const CLIENTS: &str = "clients";
 pub(super) const DEVICE: &str = "eth0";
-const ROUTER: &str = "router";
 
 pub(super) const LAYOUT: Layout = Layout {
     name: "pppoe",
@@ -62,6 +61,7 @@ const fn end(host: &'static str, device: &'static str, addresses: &'static [&'st
 pub(super) fn start(lab: &Lab, config: Option<&str>, state: &Folder) -> Result<Router, String> {
     let ports = ["ether1", "ether2"].map(|name| format!("{name}=packet:{name}"));
     let start = Start {
+        host: ROUTER,
         config,
         ports: &ports,
         state: Some(&state.0),

@@ -522,7 +522,7 @@ fn send(local: SocketAddr, remote: SocketAddr, data: Vec<u8>, out: &mut Effects)
 
 impl Feature for Ipsec {
     fn menus(&self) -> &'static [&'static str] {
-        const MENUS: [&str; 22] = [
+        const MENUS: [&str; 23] = [
             read::PROFILE,
             read::PROPOSAL,
             read::PEER,
@@ -544,6 +544,7 @@ impl Feature for Ipsec {
             secrets::TUNNELS[5].0,
             secrets::TUNNELS[6].0,
             secrets::TUNNELS[7].0,
+            secrets::TUNNELS[8].0,
             secrets::L2TP_SERVER,
         ];
         &MENUS

@@ -17,7 +17,7 @@ use super::read::{Config, Does, Met, Reader, TUNNELS_SECTION, secret, selector};
 use crate::paths::PathTable;
 
 /// Menus whose items may have a secret, each with the IP protocol of its packets.
-pub(super) const TUNNELS: [(&str, u8); 8] = [
+pub(super) const TUNNELS: [(&str, u8); 9] = [
     ("/interface/eoip", 47),
     ("/interface/eoipv6", 97),
     ("/interface/gre", 47),
@@ -26,9 +26,15 @@ pub(super) const TUNNELS: [(&str, u8); 8] = [
     // Such tunnels carry both families: IPv4 as protocol 4, IPv6 as protocol 41.
     ("/interface/ipipv6", 0),
     ("/interface/6to4", 41),
-    (L2TP_CLIENT, 17),
+    (L2TP_CLIENT, UDP),
+    // In IP with protocol 115, or in UDP.
+    (L2TP_ETHER, L2TP),
 ];
 const L2TP_CLIENT: &str = "/interface/l2tp-client";
+const L2TP_ETHER: &str = "/interface/l2tp-ether";
+/// Numbers of UDP and of L2TP version 3 in IP.
+const UDP: u8 = 17;
+const L2TP: u8 = 115;
 /// Menu of the L2TP server.
 pub(super) const L2TP_SERVER: &str = "/interface/l2tp-server/server";
 /// UDP port of L2TP.
@@ -127,16 +133,22 @@ fn tunnel(item: &Item, position: Position, protocol: u8, reader: &Reader<'_>) ->
         return None;
     }
     let address = |name| item.get(name).and_then(Value::as_address);
-    let is_l2tp = item.menu.path == L2TP_CLIENT;
+    let is_l2tp = matches!(item.menu.path, L2TP_CLIENT | L2TP_ETHER);
     if is_l2tp && !item.is("use-ipsec") {
         return None;
     }
-    let [end, local] = match is_l2tp {
-        true => ["connect-to", "src-address"],
-        false => ["remote-address", "local-address"],
+    let [end, local] = match item.menu.path {
+        L2TP_CLIENT => ["connect-to", "src-address"],
+        L2TP_ETHER => ["connect-to", "local-address"],
+        _ => ["remote-address", "local-address"],
     };
     let end = Remote::read(item, end)?;
-    let ports = match (is_l2tp, item.is("random-source-port")) {
+    let in_udp = match item.menu.path {
+        L2TP_ETHER => item.text("l2tp-proto-version") == "l2tpv3-udp",
+        path => path == L2TP_CLIENT,
+    };
+    let protocol = if in_udp { UDP } else { protocol };
+    let ports = match (in_udp, item.is("random-source-port")) {
         (true, true) => [0, L2TP_PORT],
         (true, false) => [L2TP_PORT; 2],
         (false, _) => [0; 2],

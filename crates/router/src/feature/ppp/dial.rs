@@ -9,7 +9,7 @@ use crate::read;
 
 /// Settings of a client item.
 #[derive(Clone, PartialEq, Eq)]
-pub(in crate::feature::ppp) struct Dial {
+pub(in crate::feature) struct Dial {
     /// The item.
     pub(in crate::feature::ppp) item: ItemId,
     /// Name of its interface.
@@ -51,7 +51,7 @@ impl core::fmt::Debug for Dial {
 
 impl Dial {
     /// Reads a client item; `None` for an item without a name.
-    pub(in crate::feature::ppp) fn read(item: &Item) -> Option<Self> {
+    pub(in crate::feature) fn read(item: &Item) -> Option<Self> {
         let distance = item.number("default-route-distance").unwrap_or(1);
         // RouterOS: distance 0 counts as 1.
         let distance = u8::try_from(distance).unwrap_or(u8::MAX).max(1);

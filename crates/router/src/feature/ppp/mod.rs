@@ -50,10 +50,14 @@ use service::radius::{Answer, ErrorCause, SessionRequest};
 
 use self::aaa::Aaa;
 use self::bindings::Bindings;
-use self::carrier::{Carrier, CarrierOutput, LinkEvent, LinkId};
+pub(super) use self::carrier::LinkId;
+pub(super) use self::carrier::clients::{ClientSettings, Clients, Remote, Step};
+use self::carrier::{Carrier, CarrierOutput, LinkEvent};
 use self::demand::Demands;
+pub(super) use self::dial::Dial;
 use self::guesses::Guesses;
-use self::names::InterfaceNames;
+pub(super) use self::names::InterfaceNames;
+pub(super) use self::objects::member;
 use self::prefix::LastPrefixes;
 use self::profile::Profiles;
 use self::rules::SharedRules;

@@ -7,7 +7,7 @@ use crate::intent::Name;
 
 /// The names in use.
 #[derive(Debug, Default)]
-pub(super) struct InterfaceNames {
+pub(in crate::feature) struct InterfaceNames {
     users: BTreeMap<(&'static str, Name), Suffixes>,
 }
 
@@ -22,7 +22,7 @@ struct Suffixes {
 
 impl InterfaceNames {
     /// Returns the name for a new session of a user, and its suffix.
-    pub(super) fn give(&mut self, service: &'static str, user: &Name) -> (Name, u32) {
+    pub(in crate::feature) fn give(&mut self, service: &'static str, user: &Name) -> (Name, u32) {
         let suffixes = self.users.entry((service, user.clone())).or_default();
         let suffix = suffixes.free.pop_first().unwrap_or_else(|| {
             suffixes.next += 1;
@@ -36,7 +36,12 @@ impl InterfaceNames {
     }
 
     /// Returns a suffix when the session has ended.
-    pub(super) fn give_back(&mut self, service: &'static str, user: &Name, suffix: u32) {
+    pub(in crate::feature) fn give_back(
+        &mut self,
+        service: &'static str,
+        user: &Name,
+        suffix: u32,
+    ) {
         let key = (service, user.clone());
         let Some(suffixes) = self.users.get_mut(&key) else {
             return;

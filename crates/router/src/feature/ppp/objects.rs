@@ -231,7 +231,8 @@ fn link_local(identifier: [u8; 8]) -> Ipv6Addr {
     Ipv6Addr::from(0xfe80 << 112 | u128::from(low))
 }
 
-pub(super) fn member(list: &Name, interface: &Name) -> Made {
+/// Returns the membership of an interface in a list.
+pub(in crate::feature) fn member(list: &Name, interface: &Name) -> Made {
     Made::Member(Member {
         list: list.clone(),
         interface: interface.clone(),

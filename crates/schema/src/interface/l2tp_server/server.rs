@@ -1,14 +1,24 @@
 //! `/interface/l2tp-server/server`: the L2TP server.
 
-use menu::{Kind, Menu, MenuShape, Property};
+use menu::{Draft, Kind, Menu, MenuShape, Property, Reason, Store};
 
 use crate::declare::{no, secret, text, words};
 use crate::interface::dial::{ENABLED, UNIT, authentication, keepalive, profile, units};
 use crate::interface::l2tp_client::{COOKIE, DIGEST};
 
-/// Returns true for words that allow version 3 or Ethernet alone.
-fn needs_version_3(value: &str) -> bool {
-    matches!(value, "ether" | "l2tpv3")
+/// Refuses a server for PPP over version 3 alone, which the router does not speak.
+fn is_served(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let is = |name, word| {
+        draft
+            .get(name)
+            .is_some_and(|value| value.to_string() == word)
+    };
+    match is("accept-proto-version", "l2tpv3") && is("accept-pseudowire-type", "ppp") {
+        true => Err(Reason::failure(
+            "PPP over L2TP version 3 is not implemented",
+        )),
+        false => Ok(()),
+    }
 }
 
 pub(crate) static MENU: Menu = Menu {
@@ -51,31 +61,25 @@ pub(crate) static MENU: Menu = Menu {
                 &["all", "ether", "ppp"],
                 "Allowed payloads",
             )
-            .default("all")
-            .inert_for(needs_version_3),
+            .default("all"),
             words(
                 "accept-proto-version",
                 &["all", "l2tpv2", "l2tpv3"],
                 "Accepted L2TP versions",
             )
-            .default("all")
-            .inert_for(needs_version_3),
-            words("l2tpv3-cookie-length", COOKIE, "Length of cookies")
-                .default("0")
-                .inert(),
-            words("l2tpv3-digest-hash", DIGEST, "Authentication of messages")
-                .default("md5")
-                .inert(),
-            text("l2tpv3-circuit-id", "Identity of the circuit").inert(),
+            .default("all"),
+            words("l2tpv3-cookie-length", COOKIE, "Length of cookies").default("0"),
+            words("l2tpv3-digest-hash", DIGEST, "Authentication of messages").default("md5"),
+            text("l2tpv3-circuit-id", "Identity of the circuit"),
             Property::new(
                 "l2tpv3-ether-interface-list",
                 Kind::Or(&["none"], &Kind::Reference("interface-list")),
                 "Interface list for session interfaces",
             )
-            .default("none")
-            .inert(),
+            .default("none"),
         ],
     ],
+    check: Some(is_served),
     ..Menu::new(
         "/interface/l2tp-server/server",
         MenuShape::Settings,

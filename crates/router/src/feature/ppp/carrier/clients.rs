@@ -20,7 +20,7 @@ const MAX_DELAY: Duration = Duration::from_secs(32);
 
 /// The server of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Remote {
+pub(in crate::feature) enum Remote {
     /// `connect-to` is an address.
     Address(IpAddr),
     /// `connect-to` is a DNS name.
@@ -29,7 +29,7 @@ pub(super) enum Remote {
 
 impl Remote {
     /// Reads `connect-to`.
-    pub(super) fn read(item: &Item) -> Option<Self> {
+    pub(in crate::feature) fn read(item: &Item) -> Option<Self> {
         let remote = item.get("connect-to")?;
         Some(match remote.as_address() {
             Some(address) => Self::Address(address),
@@ -39,7 +39,7 @@ impl Remote {
 }
 
 /// Settings of a client item.
-pub(super) trait ClientSettings: Debug + PartialEq {
+pub(in crate::feature) trait ClientSettings: Debug + PartialEq {
     /// Topics of its log lines, without the severity: `l2tp,ppp`.
     const TOPICS: &'static str;
     /// Log line of a client whose server has an IPv6 address.
@@ -95,7 +95,7 @@ impl<S: ClientSettings> ClientItem<S> {
 
 /// A step of a client that the carrier takes.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(in crate::feature) enum Step {
     /// End the client's connection, without a session.
     Hangup(ItemId),
     /// Let PPP end the session.
@@ -106,14 +106,14 @@ pub(super) enum Step {
 
 /// All client items.
 #[derive(Debug)]
-pub(super) struct Clients<S> {
+pub(in crate::feature) struct Clients<S> {
     all: BTreeMap<ItemId, ClientItem<S>>,
     names: BTreeSet<(Arc<str>, ItemId)>,
     timers: Timers<ItemId>,
 }
 
 impl<S: ClientSettings> Clients<S> {
-    pub(super) fn new() -> Self {
+    pub(in crate::feature) fn new() -> Self {
         Self {
             all: BTreeMap::new(),
             names: BTreeSet::new(),
@@ -122,29 +122,29 @@ impl<S: ClientSettings> Clients<S> {
     }
 
     /// Returns true if there is an enabled client.
-    pub(super) fn any(&self) -> bool {
+    pub(in crate::feature) fn any(&self) -> bool {
         !self.all.is_empty()
     }
 
     /// Returns the settings of a client.
-    pub(super) fn settings(&self, id: ItemId) -> Option<&Arc<S>> {
+    pub(in crate::feature) fn settings(&self, id: ItemId) -> Option<&Arc<S>> {
         self.all.get(&id)?.settings.as_ref()
     }
 
     /// Returns the settings of the first client whose server has this address.
-    pub(super) fn of_server(&self, remote: IpAddr) -> Option<&S> {
+    pub(in crate::feature) fn of_server(&self, remote: IpAddr) -> Option<&S> {
         let mut all = self.all.values();
         let client = all.find(|client| client.remote == Some(remote))?;
         client.settings.as_deref()
     }
 
     /// Returns the address of a client's server.
-    pub(super) fn server(&self, id: ItemId) -> Option<IpAddr> {
+    pub(in crate::feature) fn server(&self, id: ItemId) -> Option<IpAddr> {
         self.all.get(&id)?.remote
     }
 
     /// Applies changed settings of an item; `None` for a disabled or removed item.
-    pub(super) fn set(
+    pub(in crate::feature) fn set(
         &mut self,
         id: ItemId,
         settings: Option<S>,
@@ -225,7 +225,7 @@ impl<S: ClientSettings> Clients<S> {
     }
 
     /// Returns the next client that has to dial now.
-    pub(super) fn due(&mut self, now: Instant) -> Option<Step> {
+    pub(in crate::feature) fn due(&mut self, now: Instant) -> Option<Step> {
         while let Some(id) = self.timers.due(now) {
             let Some(client) = self.all.get_mut(&id) else {
                 continue;
@@ -240,12 +240,12 @@ impl<S: ClientSettings> Clients<S> {
     }
 
     /// Returns when a client has to dial next.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub(in crate::feature) fn deadline(&self) -> Option<Instant> {
         self.timers.deadline()
     }
 
     /// Notes the link of a client. Returns false if the client has changed meanwhile.
-    pub(super) fn linked(&mut self, id: ItemId, link: LinkId) -> bool {
+    pub(in crate::feature) fn linked(&mut self, id: ItemId, link: LinkId) -> bool {
         match self.all.get_mut(&id) {
             Some(client) if client.state == State::Dialling => {
                 client.state = State::Linked(link);
@@ -256,14 +256,14 @@ impl<S: ClientSettings> Clients<S> {
     }
 
     /// Notes that the session of a client is open: the next attempt comes soon after its end.
-    pub(super) fn opened(&mut self, id: ItemId) {
+    pub(in crate::feature) fn opened(&mut self, id: ItemId) {
         if let Some(client) = self.all.get_mut(&id) {
             client.delay = FIRST_DELAY;
         }
     }
 
     /// Notes the end of an attempt or of a session: the client dials again later.
-    pub(super) fn ended(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+    pub(in crate::feature) fn ended(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
         let Some(client) = self.all.get_mut(&id) else {
             return;
         };
@@ -278,7 +278,7 @@ impl<S: ClientSettings> Clients<S> {
     }
 
     /// Dials a client that dials on demand, for a packet.
-    pub(super) fn demand(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
+    pub(in crate::feature) fn demand(&mut self, id: ItemId, now: Instant, out: &mut Effects) {
         let client = self.all.get_mut(&id);
         if let Some(client) = client.filter(|client| client.waits_for_packets()) {
             client.is_demanded = true;
@@ -289,7 +289,7 @@ impl<S: ClientSettings> Clients<S> {
     }
 
     /// Handles the addresses of a name: clients without a session follow them.
-    pub(super) fn resolved(
+    pub(in crate::feature) fn resolved(
         &mut self,
         name: &str,
         addresses: &[IpAddr],
@@ -315,7 +315,7 @@ impl<S: ClientSettings> Clients<S> {
     }
 
     /// Returns the state of a client without a session, as `monitor` shows it.
-    pub(super) fn status(&self, id: ItemId) -> Option<&'static str> {
+    pub(in crate::feature) fn status(&self, id: ItemId) -> Option<&'static str> {
         let client = self.all.get(&id)?;
         Some(match client.state {
             State::Idle if client.waits_for_packets() => "waiting for packets...",

@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod bare;
 mod budget;
-mod clients;
+pub(in crate::feature) mod clients;
 mod l2tp;
 mod pppoe;
 mod pptp;
@@ -93,7 +93,7 @@ pub(in crate::feature::ppp) fn carriers(secrets: &mut Rng) -> Vec<Box<dyn Carrie
 
 /// Number of a link, chosen by its carrier. A carrier never gives a number twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::feature::ppp) struct LinkId(pub(in crate::feature::ppp) u64);
+pub(in crate::feature) struct LinkId(pub(in crate::feature) u64);
 
 /// A protocol that carries PPP packets.
 pub(in crate::feature::ppp) trait Carrier: Debug + Send {

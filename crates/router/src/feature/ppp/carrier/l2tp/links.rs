@@ -1,6 +1,5 @@
 //! L2TP sessions by link number: those of clients, and those of the server.
 
-use core::net::{SocketAddr, SocketAddrV4};
 use std::collections::BTreeMap;
 
 use dataplane::encap::l2tp::{CallIds, Received, Sequence};
@@ -9,6 +8,7 @@ use l2tp::{Opened, Path, SessionId, data_header};
 use super::super::LinkId;
 use super::super::budget::Budget;
 use crate::feature::hear::Datagram;
+use crate::feature::l2tp::{datagram, v4};
 use crate::intent::ItemId;
 use crate::kind::l2tp as kind;
 
@@ -60,8 +60,9 @@ impl Link {
     /// Returns the interface kind of the session; `None` over IPv6.
     pub(super) fn kind(&self) -> Option<kind::L2tp> {
         let ids = |ids: l2tp::CallIds| CallIds {
-            tunnel: ids.tunnel,
-            session: ids.session,
+            // Numbers of version 2 have 16 bits.
+            tunnel: ids.tunnel as u16,
+            session: ids.session as u16,
         };
         Some(kind::L2tp {
             local: v4(self.path.local)?,
@@ -74,26 +75,6 @@ impl Link {
             // Packets of a tunnel within IPsec never leave in clear, even if the server accepts both.
             is_protected: self.uses.ipsec || self.path.is_protected,
         })
-    }
-}
-
-/// Returns an address of IPv4.
-pub(super) const fn v4(address: SocketAddr) -> Option<SocketAddrV4> {
-    match address {
-        SocketAddr::V4(address) => Some(address),
-        SocketAddr::V6(_) => None,
-    }
-}
-
-/// Returns a datagram of a tunnel. An unspecified local address leaves the choice to the route.
-pub(super) fn datagram(path: &Path, data: Vec<u8>) -> Datagram {
-    let source = path.local.ip();
-    Datagram {
-        source: (!source.is_unspecified()).then_some(source),
-        from: path.local.port(),
-        to: path.remote,
-        interface: frame::InterfaceId::NONE,
-        data,
     }
 }
 

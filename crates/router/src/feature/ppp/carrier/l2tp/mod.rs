@@ -11,39 +11,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::DropReason;
-use dataplane::service::{Match, Rate, Service};
+use dataplane::service::{Match, Service};
 use frame::InterfaceId;
-use l2tp::{Action, Endpoint, Event, Fault, Opened, Path, Reason};
+use l2tp::{Action, Endpoint, Event, Opened, Path, Reason};
 use machine::{Instant, Machine, Rng};
 use menu::{Changes, Id};
 
-use self::links::{Link, Links, Uses, datagram, v4};
-use self::settings::{Client, SECRETS, Server};
+use self::links::{Link, Links, Uses};
+use self::settings::{Client, Server};
 use super::clients::{Clients, Step};
 use super::{
     Carrier, CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration,
 };
 use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
+use crate::feature::l2tp::{
+    IDENTITY, PORT, SECRETS, SERVER, SERVICE, datagram, drop_of, identity, is_of_version_3,
+    is_protected, secrets, service,
+};
 use crate::feature::{Effect, Effects, View, concerns, each_item};
 use crate::intent::ItemId;
 use crate::kind::{AnyKind, l2tp as kind};
 use crate::running::Running;
 
-/// Menu of the server.
-const SERVER: &str = "/interface/l2tp-server/server";
-/// UDP port of L2TP.
-const PORT: u16 = 1701;
 /// First of the random source ports, and their number.
 const RANDOM_PORTS: (u16, u16) = (49_152, 16_384);
-/// Menu with the name of this router.
-const IDENTITY: &str = "/system/identity";
-/// Name of the service, and of the protocol in logs.
-const SERVICE: &str = "l2tp";
-/// Rate of control messages and PPP control packets on a worker.
-const RATE: Rate = Rate {
-    per_second: 50_000,
-    burst: 4096,
-};
 /// Largest PPP packet that fits a UDP datagram, in bytes.
 const PAYLOAD: u16 = 65_000;
 
@@ -78,6 +69,7 @@ impl L2tp {
             max_sessions: None,
             one_session_per_host: false,
             secrets: l2tp::Secrets::default(),
+            pseudowire: None,
         };
         Self {
             machine: Endpoint::new(settings, secrets.split()),
@@ -91,8 +83,7 @@ impl L2tp {
 
     /// Reads the settings of the server, and what both roles share.
     fn configure(&mut self, view: &View<'_>, out: &mut CarrierOutput<'_>) {
-        let identity = view.store.settings(IDENTITY);
-        let identity = identity.map_or("MikroTik", |item| item.text("name"));
+        let identity = identity(view.store);
         let server = view.store.settings(SERVER);
         let server = server.map(|item| Server::read(item, identity));
         let settings = l2tp::Server {
@@ -102,7 +93,8 @@ impl L2tp {
             one_session_per_host: server
                 .as_ref()
                 .is_some_and(|server| server.one_session_per_host),
-            secrets: settings::secrets(view.store),
+            secrets: secrets(view.store),
+            pseudowire: None,
         };
         self.server = server;
         self.feed(Event::Configure(settings), view.now, out);
@@ -286,7 +278,12 @@ impl L2tp {
                     remote: SocketAddr::new(IpAddr::V4(remote), PORT),
                     is_protected,
                 };
-                self.feed(Event::Dial { client, path }, now, out);
+                let dial = Event::Dial {
+                    client,
+                    path,
+                    pseudowire: None,
+                };
+                self.feed(dial, now, out);
             }
         }
     }
@@ -318,7 +315,7 @@ impl Carrier for L2tp {
         let matches = ports
             .into_iter()
             .map(|port| Match::Udp { ipv6: false, port });
-        vec![Service::new(SERVICE, matches.collect::<Vec<_>>(), RATE)]
+        vec![service(matches.collect())]
     }
 
     fn apply_changes(
@@ -366,6 +363,9 @@ impl Carrier for L2tp {
         out: &mut CarrierOutput<'_>,
     ) -> ReceiveOutcome {
         if heard.service != SERVICE {
+            return ReceiveOutcome::NotMine;
+        }
+        if is_of_version_3(heard) {
             return ReceiveOutcome::NotMine;
         }
         let Some((remote, local, datagram)) = heard.datagram() else {
@@ -465,36 +465,11 @@ fn setup(opened: &Opened, end: LinkEnd, settings: Arc<ppp::Settings>) -> LinkSet
         port: SERVICE.into(),
         circuit_id: None,
         remote_id: None,
-        number: u32::from(opened.session.tunnel) << 16 | u32::from(opened.session.session),
+        number: opened.session.tunnel << 16 | opened.session.session,
     }
-}
-
-/// Returns whether a policy protects the messages between two ends.
-fn is_protected(path: &Path, running: &Running<'_>) -> bool {
-    let ends = v4(path.local).zip(v4(path.remote));
-    let policies = &running.intent.ipsec.policies;
-    ends.is_some_and(|(local, remote)| {
-        dataplane::encap::l2tp::is_protected(policies, local, remote)
-    })
 }
 
 /// Sends a control message of a tunnel.
 fn send(path: &Path, bytes: Vec<u8>, out: &mut Effects) {
     out.push(Effect::Datagram(Box::new(datagram(path, bytes))));
-}
-
-/// Returns the drop of a datagram that the machine ignores.
-const fn drop_of(fault: Fault) -> DropReason {
-    match fault {
-        Fault::Malformed | Fault::Version => DropReason::L2tpMalformed,
-        Fault::UnknownAvp => DropReason::L2tpAttribute,
-        Fault::Hidden | Fault::Authentication => DropReason::L2tpAuthentication,
-        Fault::Tunnel | Fault::Session => DropReason::L2tpUnknown,
-        Fault::Address => DropReason::L2tpPeer,
-        Fault::Association => DropReason::L2tpAssociation,
-        Fault::Duplicate | Fault::Sequence => DropReason::L2tpSequence,
-        Fault::State => DropReason::L2tpState,
-        Fault::Disabled => DropReason::L2tpDisabled,
-        Fault::Full => DropReason::L2tpFull,
-    }
 }

@@ -1,18 +1,15 @@
 //! Reads the items of the menus of L2TP.
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 use std::sync::Arc;
 
-use menu::{Item, Store, Value};
+use menu::{Item, Value};
 use ppp::{Keepalive, Methods, Role};
 
 use super::super::clients::{ClientSettings, Remote};
 use crate::feature::ppp::dial::{self, Dial};
 use crate::intent::Name;
 use crate::read;
-
-/// Menu of the secrets of tunnels.
-pub(super) const SECRETS: &str = "/ppp/l2tp-secret";
 
 /// Settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +41,7 @@ impl Client {
         let missing = if needs_ipsec && item.text("ipsec-secret").is_empty() {
             Some("use-ipsec=yes needs ipsec-secret")
         } else if item.text("l2tp-proto-version") != "l2tpv2" {
-            Some("L2TP version 3 is not implemented")
+            Some("PPP over L2TP version 3 is not implemented")
         } else {
             None
         };
@@ -147,18 +144,4 @@ impl Server {
             of_ppp: Arc::new(of_ppp),
         }
     }
-}
-
-/// Reads `/ppp/l2tp-secret`.
-pub(super) fn secrets(store: &Store) -> l2tp::Secrets {
-    let mut all = l2tp::Secrets::default();
-    for item in store.items(SECRETS) {
-        let prefix = item.get("address").and_then(Value::as_prefix);
-        let any = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        let (address, length) = prefix.map_or(any, |net| (net.addr(), net.prefix_len()));
-        if !item.text("secret").is_empty() {
-            all.add(address, length, item.text("secret").into());
-        }
-    }
-    all
 }
