@@ -12,8 +12,10 @@ mod bare;
 mod budget;
 mod clients;
 mod l2tp;
+mod links;
 mod pppoe;
 mod pptp;
+mod tunnel;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -147,6 +149,17 @@ pub(in crate::feature::ppp) trait Carrier: Debug + Send {
 
     /// Returns the interface kind of an open session on a link; `None` for an unknown link.
     fn kind(&self, link: LinkId) -> Option<AnyKind>;
+
+    /// Handles the keys that authentication gave, for settings that ask for them ([`ppp::Settings::reports_keys`]);
+    /// `None` for a method without keys.
+    fn authenticated(
+        &mut self,
+        _link: LinkId,
+        _keys: Option<&ppp::MppeKeys>,
+        _now: Instant,
+        _out: &mut CarrierOutput<'_>,
+    ) {
+    }
 
     /// The session of a link is open: a client resets its backoff, a server counts the link as established.
     fn opened(&mut self, link: LinkId);

@@ -75,7 +75,7 @@ impl Client {
 
 impl ClientSettings for Client {
     const TOPICS: &'static str = "pptp,ppp";
-    const NO_IPV6: &'static str = "PPTP needs an IPv4 address of the server";
+    const NO_IPV6: Option<&'static str> = Some("PPTP needs an IPv4 address of the server");
 
     fn dial(&self) -> &Dial {
         &self.dial
