@@ -6,7 +6,8 @@ use std::sync::Arc;
 use machine::{Duration, Instant};
 
 use crate::binding::{ALL_HASHES, BindingHash, Nonce, SessionKeys, is_equal};
-use crate::event::{Fault, Reason};
+use crate::event::Reason;
+use crate::fault::Fault;
 use crate::http;
 use crate::message::{Message, PPP, Status, StatusInfo};
 use crate::packet::Cutter;

@@ -6,10 +6,11 @@ use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use machine::{Instant, Machine, Rng};
+use machine::{HalfOpen, Instant, Machine, Rng};
 
 use crate::connection::{Connection, Outcome, State};
-use crate::event::{Action, ConnectionId, Event, Fault, Opened, Reason, Server};
+use crate::event::{Action, ConnectionId, Event, Opened, Reason, Server};
+use crate::fault::Fault;
 use crate::message::{Message, StatusInfo};
 use crate::packet::Piece;
 
@@ -33,9 +34,8 @@ pub struct Endpoint {
     connections: BTreeMap<ConnectionId, Connection>,
     timers: BTreeSet<(Instant, ConnectionId)>,
     clients: BTreeMap<u64, ConnectionId>,
-    /// Accepted connections without a call, by address and in the order of their beginning.
-    half_open: BTreeSet<(IpAddr, ConnectionId)>,
-    half_open_order: BTreeSet<ConnectionId>,
+    /// Accepted connections without a call.
+    half_open: HalfOpen<IpAddr, ConnectionId>,
     /// Number of the last connection of a client.
     last: u64,
     rng: Rng,
@@ -49,8 +49,7 @@ impl Endpoint {
             connections: BTreeMap::new(),
             timers: BTreeSet::new(),
             clients: BTreeMap::new(),
-            half_open: BTreeSet::new(),
-            half_open_order: BTreeSet::new(),
+            half_open: HalfOpen::new(MAX_HALF_OPEN, MAX_HALF_OPEN_OF_ADDRESS),
             last: 0,
             rng,
         }
@@ -93,22 +92,14 @@ impl Endpoint {
         if !self.settings.is_enabled {
             return Err(Fault::Disabled);
         }
-        let from = (remote, ConnectionId(0))..=(remote, ConnectionId(u64::MAX));
-        let of_address = self.half_open.range(from);
-        let excess = match of_address.clone().count() >= MAX_HALF_OPEN_OF_ADDRESS {
-            true => of_address.map(|(_, id)| *id).next(),
-            false if self.half_open.len() >= MAX_HALF_OPEN => self.half_open_order.first().copied(),
-            false => None,
-        };
-        if let Some(excess) = excess {
+        if let Some(excess) = self.half_open.excess(remote) {
             out.push(Action::Ignored(Fault::Full));
             self.remove(excess);
             out.push(Action::Disconnect(excess));
         }
         let connection = self.add(id, State::AwaitsRequest, remote, None, now);
         connection.ok_or(Fault::Full)?.set_certificate(certificate);
-        self.half_open.insert((remote, id));
-        self.half_open_order.insert(id);
+        self.half_open.insert(remote, id);
         Ok(())
     }
 
@@ -158,7 +149,7 @@ impl Endpoint {
         if let Some(client) = client {
             self.clients.remove(&client);
         }
-        self.forget_half_open(remote, id);
+        self.half_open.remove(remote, id);
         match message {
             Some(message) => out.push(Action::Send(id, message)),
             None => {
@@ -185,15 +176,10 @@ impl Endpoint {
             return;
         };
         self.timers.remove(&(connection.due, id));
-        self.forget_half_open(connection.remote, id);
+        self.half_open.remove(connection.remote, id);
         if let Some(client) = connection.client {
             self.clients.remove(&client);
         }
-    }
-
-    fn forget_half_open(&mut self, remote: IpAddr, id: ConnectionId) {
-        self.half_open.remove(&(remote, id));
-        self.half_open_order.remove(&id);
     }
 
     /// Runs a step of a connection, and carries out what it leads to.
@@ -225,7 +211,7 @@ impl Endpoint {
             Outcome::Ignored(fault) => out.push(Action::Ignored(fault)),
             Outcome::Opened(bytes) => {
                 bytes.into_iter().for_each(send);
-                self.forget_half_open(remote, id);
+                self.half_open.remove(remote, id);
                 out.push(Action::Opened(Opened {
                     connection: id,
                     remote,

@@ -17,12 +17,14 @@ mod binding;
 mod connection;
 mod endpoint;
 mod event;
+mod fault;
 pub mod http;
 mod message;
 mod packet;
 
 pub use binding::{BindingHash, Nonce, SessionKeys};
 pub use endpoint::{Endpoint, Timer};
-pub use event::{Action, ConnectionId, Event, Fault, Opened, Reason, Server};
+pub use event::{Action, ConnectionId, Event, Opened, Reason, Server};
+pub use fault::Fault;
 pub use message::{Message, Status, StatusInfo};
 pub use packet::{Cutter, HEADER, MAX_PACKET, Piece, data_header};

@@ -1,11 +1,11 @@
 //! Control messages ([MS-SSTP], 2.2.2 to 2.2.13).
 //!
 //! ```text
-//! header of the packet | type u16 | attribute count u16 | { 0 | id u8 | length (12 bits, with 4 bytes before) | value }
+//! header of the packet | type u16 | attribute count u16 | { 0 | id u8 | length (12 bits, of all four) | value }
 //! ```
 
 use crate::binding::{BindingHash, FIELD, Nonce, SessionKeys};
-use crate::event::Fault;
+use crate::fault::Fault;
 use crate::packet::{CONTROL, HEADER, header};
 
 const CONNECT_REQUEST: u16 = 1;
@@ -70,7 +70,7 @@ impl core::fmt::Display for Status {
     }
 }
 
-/// A status, and the attribute that it is about; 0 for none.
+/// A status, with the number of its attribute; 0 for no attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatusInfo {
     /// Number of the attribute.
@@ -138,7 +138,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// Reads a whole control packet. Attributes that a message does not have are ignored.
+    /// Reads a whole control packet. Further attributes are ignored.
     ///
     /// # Errors
     /// Lengths contradict each other, an attribute is missing, or the message is unknown.
@@ -226,7 +226,7 @@ impl Message {
     }
 }
 
-/// Values of the attributes of a message, the first of each.
+/// Attribute values of a message: the first attribute of each kind.
 #[derive(Default)]
 struct Attributes<'a> {
     protocol: Option<&'a [u8]>,

@@ -4,7 +4,7 @@
 //! version 10 | reserved, C | reserved, length (12 bits, with this header) | PPP packet or control message
 //! ```
 
-use crate::event::Fault;
+use crate::fault::Fault;
 use crate::http;
 
 /// Bytes of the header of a packet.
