@@ -1,5 +1,5 @@
-//! Packets of sessions whose carrier is a byte stream, such as a TLS connection. The program owns the connections; tasks
-//! of its threads encrypt and transmit. Packets pass in batches, by one bounded ring per direction and worker.
+//! Packets of sessions whose carrier is a byte stream, such as a TLS connection. The program owns the connections; its
+//! tasks encrypt and transmit. Packets pass in batches, by one bounded ring per direction and worker.
 //!
 //! ```text
 //! worker ──▶ Batch: bytes of consecutive packets of one session, with their framing ──▶ task of the connection
@@ -12,15 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_queue::ArrayQueue;
-use frame::{Frame, InterfaceId, Offload};
-
-use crate::drop::DropReason;
-use crate::encap;
-use crate::encap::stream::ends;
-use crate::outlet::Outlet;
-use crate::walk::Context;
-
-pub use crate::encap::stream::{ChannelId, Framing, Stream};
 
 /// Maximum number of batches in a ring.
 const RING: usize = 1024;
@@ -30,12 +21,22 @@ const BATCH_BYTES: usize = 14 * 1024;
 const BUFFER_BYTES: usize = 16 * 1024;
 /// Empty buffers that a worker and its tasks keep.
 const SPARES: usize = 64;
-/// Batches that a worker takes in one step, so that its ports are not starved.
-const PER_STEP: usize = 32;
 /// Bytes of the length in front of a received packet.
 const LENGTH: usize = 2;
-/// Bytes of the Ethernet header in front of every packet in the walk.
-const ETHERNET: usize = 14;
+
+/// A session on a byte stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChannelId {
+    /// Protocol of the session, as its feature numbers them; not 0.
+    pub protocol: u16,
+    /// Number within the protocol.
+    pub number: u32,
+}
+
+impl ChannelId {
+    /// Protocol number of SSTP.
+    pub const SSTP: u16 = 1;
+}
 
 /// Consecutive packets of one session.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl Batch {
     }
 
     /// Takes the next packet for a worker from the front of `bytes`.
-    fn next<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    pub(crate) fn next<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
         let (length, rest) = bytes.split_first_chunk::<LENGTH>()?;
         let (packet, rest) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
         *bytes = rest;
@@ -171,62 +172,27 @@ impl Streams {
         }
     }
 
+    /// Returns the next batch that tasks received.
+    pub(crate) fn take_received(&self) -> Option<Batch> {
+        self.rings.to_worker.pop()
+    }
+
+    /// Returns the buffer of a received batch.
+    pub(crate) fn recycle(&self, batch: Batch) {
+        self.rings.recycle(batch.bytes);
+    }
+
+    /// Returns the number of packets that were lost since the last call.
+    pub(crate) fn take_lost(&self) -> u64 {
+        match self.rings.lost.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => self.rings.lost.swap(0, Ordering::Relaxed),
+        }
+    }
+
     /// Returns the number of batches that were passed on since the last call.
     pub(crate) fn take_passed(&mut self) -> u32 {
         self.close();
         core::mem::take(&mut self.passed)
     }
-}
-
-/// Decapsulates the packets that tasks received. Returns their number.
-pub(crate) fn receive(cx: &Context<'_>, outlet: &mut Outlet) -> u32 {
-    let mut count = 0;
-    for _ in 0..PER_STEP {
-        let Some(batch) = outlet.streams.rings.to_worker.pop() else {
-            break;
-        };
-        count += batch.packets;
-        receive_batch(cx, &batch, outlet);
-        outlet.streams.rings.recycle(batch.bytes);
-    }
-    if outlet.streams.rings.lost.load(Ordering::Relaxed) != 0 {
-        let lost = outlet.streams.rings.lost.swap(0, Ordering::Relaxed);
-        outlet.counters.dropped_many(DropReason::StreamFull, lost);
-    }
-    count
-}
-
-fn receive_batch(cx: &Context<'_>, batch: &Batch, outlet: &mut Outlet) {
-    let Some(id) = cx.interfaces.tunnel_of(&ends(batch.channel)) else {
-        let packets = batch.packets.into();
-        return { &outlet.counters }.dropped_many(DropReason::StreamUnknown, packets);
-    };
-    let mut frames = core::mem::take(&mut outlet.joining);
-    let mut bytes = &batch.bytes[..];
-    while let Some(packet) = Batch::next(&mut bytes) {
-        match outlet.pool.alloc(ETHERNET + packet.len()) {
-            Some(frame) => frames.push(filled(frame, packet)),
-            None => outlet.counters.dropped(DropReason::NoBuffer),
-        }
-    }
-    let count = frames.len();
-    encap::arrive(cx, frames.drain(..), count, id, outlet);
-    outlet.joining = frames;
-}
-
-/// Returns the frame of a packet, behind room for an Ethernet header.
-fn filled(mut frame: Frame, packet: &[u8]) -> Frame {
-    let (link, rest) = frame.bytes_mut().split_at_mut(ETHERNET);
-    link.fill(0);
-    rest.copy_from_slice(packet);
-    frame.l3 = ETHERNET as u16;
-    frame.offload = Offload::FINISHED;
-    frame.ingress = InterfaceId::NONE;
-    frame.egress = InterfaceId::NONE;
-    frame
-}
-
-/// Returns true if the data plane takes a PPP packet that arrived on a byte stream; others are for control.
-pub fn is_data(packet: &[u8]) -> bool {
-    encap::stream::is_data(packet)
 }

@@ -28,7 +28,6 @@ use crate::queueing;
 use crate::rings::{Command, Handed, Rings};
 use crate::rule::{Clock, StreamState};
 use crate::snapshot::{Role, Snapshot};
-use crate::stream;
 use crate::table::Fib;
 use crate::table::grace::Reader;
 use crate::walk::{self, Context, Entry, Scratch};
@@ -237,7 +236,7 @@ impl Worker {
         let mut step = Step {
             commands: self.obey(&cx),
             handed: self.take_over(&cx),
-            unstreamed: stream::receive(&cx, &mut self.outlet),
+            unstreamed: encap::stream::receive(&cx, &mut self.outlet),
             ..Step::default()
         };
         self.walk_agenda(&cx);

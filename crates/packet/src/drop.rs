@@ -426,6 +426,8 @@ drops! {
     PptpDisabled = "pptp-server-disabled",
     /// The PPTP server has its maximum number of connections without a call, or the connection has a call.
     PptpFull = "pptp-limit",
+    /// The TLS handshake of a connection to the SSTP server failed.
+    SstpTls = "sstp-tls",
     /// The head of an SSTP connection is no request for it ([MS-SSTP], 3.1.4.1).
     SstpRequest = "sstp-request",
     /// An SSTP packet is truncated, or its fields contradict each other ([MS-SSTP], 2.2).

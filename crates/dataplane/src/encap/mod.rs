@@ -26,7 +26,7 @@ pub mod pptp;
 mod segment_size;
 mod session_data;
 mod source;
-pub(crate) mod stream;
+pub mod stream;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unencrypted;

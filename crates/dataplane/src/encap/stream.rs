@@ -1,47 +1,24 @@
 //! Packets of PPP sessions whose carrier is a byte stream (`stream.rs`), such as SSTP.
 
+mod settings;
 #[cfg(test)]
 mod tests;
 
 use core::net::{IpAddr, Ipv4Addr};
 
-use frame::Frame;
+use frame::{Frame, InterfaceId, Offload};
 
+pub use self::settings::{Framing, Stream};
 use super::session_data::{PPP_ADDRESS, PROTOCOL, SessionPacket, data_protocol};
-use super::{DEPTH, Form};
+use super::{DEPTH, ETHERNET, Form, arrive};
 use crate::drop::DropReason;
 use crate::interface::Ends;
 use crate::outlet::Outlet;
+use crate::stream::{Batch, ChannelId};
+use crate::walk::Context;
 
-/// A session on a byte stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChannelId {
-    /// Protocol of the session, as its feature numbers them; not 0.
-    pub protocol: u16,
-    /// Number within the protocol.
-    pub number: u32,
-}
-
-impl ChannelId {
-    /// Protocol number of SSTP.
-    pub const SSTP: u16 = 1;
-}
-
-/// Form of the packets on a byte stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    /// SSTP data packets ([MS-SSTP], 2.2.3).
-    Sstp,
-}
-
-/// A byte stream as carrier of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stream {
-    /// The session.
-    pub channel: ChannelId,
-    /// Form of its packets.
-    pub framing: Framing,
-}
+/// Batches that a worker takes in one step, so that its ports are not starved.
+const PER_STEP: usize = 32;
 
 /// Returns the key of the packets of a session. Packets of the wire have port 0.
 pub(crate) const fn ends(channel: ChannelId) -> Ends {
@@ -54,8 +31,8 @@ pub(crate) const fn ends(channel: ChannelId) -> Ends {
     }
 }
 
-/// Returns true if the data plane takes a PPP packet.
-pub(crate) fn is_data(packet: &[u8]) -> bool {
+/// Returns true if the data plane takes a PPP packet that arrived on a byte stream; others are for control.
+pub fn is_data(packet: &[u8]) -> bool {
     data_protocol(packet).is_some()
 }
 
@@ -92,4 +69,53 @@ impl Stream {
         batch.packets += 1;
         Ok(())
     }
+}
+
+/// Decapsulates the packets that tasks received. Returns their number.
+pub(crate) fn receive(cx: &Context<'_>, outlet: &mut Outlet) -> u32 {
+    let mut count = 0;
+    for _ in 0..PER_STEP {
+        let Some(batch) = outlet.streams.take_received() else {
+            break;
+        };
+        count += batch.packets;
+        receive_batch(cx, &batch, outlet);
+        outlet.streams.recycle(batch);
+    }
+    let lost = outlet.streams.take_lost();
+    if lost > 0 {
+        outlet.counters.dropped_many(DropReason::StreamFull, lost);
+    }
+    count
+}
+
+fn receive_batch(cx: &Context<'_>, batch: &Batch, outlet: &mut Outlet) {
+    let Some(id) = cx.interfaces.tunnel_of(&ends(batch.channel)) else {
+        let packets = batch.packets.into();
+        let counters = &outlet.counters;
+        return counters.dropped_many(DropReason::StreamUnknown, packets);
+    };
+    let mut frames = core::mem::take(&mut outlet.joining);
+    let mut bytes = &batch.bytes[..];
+    while let Some(packet) = Batch::next(&mut bytes) {
+        match outlet.pool.alloc(ETHERNET + packet.len()) {
+            Some(frame) => frames.push(filled(frame, packet)),
+            None => outlet.counters.dropped(DropReason::NoBuffer),
+        }
+    }
+    let count = frames.len();
+    arrive(cx, frames.drain(..), count, id, outlet);
+    outlet.joining = frames;
+}
+
+/// Returns the frame of a packet, behind room for an Ethernet header.
+fn filled(mut frame: Frame, packet: &[u8]) -> Frame {
+    let (link, rest) = frame.bytes_mut().split_at_mut(ETHERNET);
+    link.fill(0);
+    rest.copy_from_slice(packet);
+    frame.l3 = ETHERNET as u16;
+    frame.offload = Offload::FINISHED;
+    frame.ingress = InterfaceId::NONE;
+    frame.egress = InterfaceId::NONE;
+    frame
 }

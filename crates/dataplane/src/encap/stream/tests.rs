@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use frame::InterfaceId;
 
-use super::{ChannelId, Framing, Stream};
+use super::{Framing, Stream, is_data};
 use crate::DropReason;
 use crate::encap::plain::Plain;
 use crate::encap::tests::add;
-use crate::stream::{StreamRings, is_data};
+use crate::stream::{ChannelId, StreamRings};
 use crate::testing::{Rig, Udp4};
 
 const SESSION: InterfaceId = InterfaceId(10);

@@ -377,7 +377,8 @@ const OF_PPTP: [DropReason; 8] = [
 ];
 
 /// Covered by the tests of SSTP and of byte streams: of packets in their encapsulation, of messages in the machine.
-const OF_STREAMS: [DropReason; 11] = [
+const OF_STREAMS: [DropReason; 12] = [
+    DropReason::SstpTls,
     DropReason::SstpRequest,
     DropReason::SstpMalformed,
     DropReason::SstpUnknown,
