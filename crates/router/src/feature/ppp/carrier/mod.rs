@@ -15,7 +15,9 @@ mod l2tp;
 mod links;
 mod pppoe;
 mod pptp;
+mod sstp;
 mod tunnel;
+mod units;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -43,6 +45,7 @@ const CARRIERS: &[Registration] = &[
     l2tp::CARRIER,
     pppoe::CARRIER,
     pptp::CARRIER,
+    sstp::CARRIER,
 ];
 
 /// Registration of a carrier.

@@ -24,7 +24,7 @@ use super::tunnel::{self, Ends, Tunnel};
 use super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration};
 use crate::drive::timers::Timers;
 use crate::feature::hear::{Outgoing, ReceiveOutcome, ReceivedPacket};
-use crate::feature::stream::{StreamEvent, StreamId, StreamRequest};
+use crate::feature::stream::{StreamEvent, StreamForm, StreamId, StreamRequest};
 use crate::feature::{Effect, Effects, View};
 use crate::intent::ItemId;
 use crate::kind::{AnyKind, pptp as kind};
@@ -91,6 +91,9 @@ impl Pptp {
                     let request = StreamRequest::Connect {
                         stream: stream(connection),
                         to: SocketAddr::new(remote.into(), PORT),
+                        proxy: None,
+                        tls: None,
+                        form: StreamForm::Plain,
                     };
                     out.effects.push(Effect::Stream(request));
                 }
@@ -271,6 +274,8 @@ impl Tunnel for Pptp {
                 service: SERVICE,
                 port: PORT,
                 on: is_enabled,
+                tls: None,
+                form: StreamForm::Plain,
             }));
             if is_enabled {
                 let message =
@@ -314,7 +319,11 @@ impl Tunnel for Pptp {
                 None => return,
             },
             StreamEvent::Received { bytes, .. } => Event::Bytes { connection, bytes },
-            StreamEvent::Ended(_) => Event::Ended(connection),
+            StreamEvent::Ended { .. } | StreamEvent::Rejected { .. } => Event::Ended(connection),
+            StreamEvent::Closed { why, .. } => {
+                let message = format!("TCP port {PORT}: {why}");
+                return out.effects.log("pptp,error", message);
+            }
         };
         self.feed(event, now, out);
     }
