@@ -167,7 +167,7 @@ impl Streams {
                     tls,
                     form,
                 } => {
-                    self.listeners.remove(&port);
+                    self.close(port);
                     if on && let Err(why) = self.listen(service, port, tls, form, shared) {
                         self.refuse(service, &format!("TCP port {port}: {why}"));
                     }
@@ -191,6 +191,16 @@ impl Streams {
                 }
                 StreamRequest::Close(stream) => _ = self.connections.remove(&stream),
             }
+        }
+    }
+
+    /// Closes a listener, so that its port is free on return.
+    fn close(&mut self, port: u16) {
+        let listener = self.listeners.remove(&port);
+        if let Some((mut listener, runtime)) = listener.zip(self.runtime.as_ref()) {
+            listener.task.abort();
+            // The task waits for a connection, and ends at once.
+            let _ = runtime.block_on(&mut listener.task);
         }
     }
 

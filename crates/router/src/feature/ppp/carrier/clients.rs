@@ -87,6 +87,12 @@ struct ClientItem<S> {
 }
 
 impl<S: ClientSettings> ClientItem<S> {
+    /// Returns true for settings that this router does not implement.
+    fn is_lacking(&self) -> bool {
+        let settings = self.settings.as_ref();
+        settings.is_some_and(|settings| settings.missing().is_some())
+    }
+
     fn waits_for_packets(&self) -> bool {
         let settings = self.settings.as_ref();
         settings.is_some_and(|settings| settings.is_on_demand()) && !self.is_demanded
@@ -268,7 +274,7 @@ impl<S: ClientSettings> Clients<S> {
             return;
         };
         client.is_demanded = false;
-        if client.settings.is_none() || client.waits_for_packets() {
+        if client.settings.is_none() || client.waits_for_packets() || client.is_lacking() {
             return self.begin(id, now, out);
         }
         client.state = State::Waiting;
