@@ -33,6 +33,7 @@ pub mod rings;
 pub mod routing_rules;
 pub mod service;
 pub mod snapshot;
+pub mod stream;
 pub mod tap;
 #[cfg(test)]
 mod testing;

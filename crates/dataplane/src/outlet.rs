@@ -26,6 +26,7 @@ use crate::poll_set::{Membership, PollSet};
 use crate::queueing::Queueing;
 use crate::rings::{Handed, RING, Rings};
 use crate::rule;
+use crate::stream::Streams;
 use crate::walk::guarded::Detoured;
 use crate::walk::{Context, Exit, Memory, RuleEvents};
 
@@ -92,6 +93,9 @@ pub(crate) struct Outlet {
     pub(crate) queueing: Queueing,
     /// Rate limits of services.
     pub(crate) limits: Limits,
+    /// Packets into and out of byte streams, and the buffer for a batch of received ones; empty between two batches.
+    pub(crate) streams: Streams,
+    pub(crate) joining: Vec<Frame>,
     transmitted: u32,
     /// A mirror has queued copies since the last transmission.
     pub(crate) mirrored: bool,
@@ -169,6 +173,8 @@ impl Outlet {
             ports: Vec::new(),
             poll_set: PollSet::default(),
             positions: Vec::new(),
+            streams: Streams::new(Arc::clone(&rings.streams)),
+            joining: Vec::new(),
             rings,
             counters,
             pieces: Vec::with_capacity(frame::SEGMENTS_MAX),

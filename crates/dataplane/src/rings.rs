@@ -11,6 +11,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::connection::{EntryId, Purge};
 use crate::punt::{Punt, PuntReason};
 use crate::queueing::{Change, Waiting};
+use crate::stream::StreamRings;
 use crate::table::NextHopId;
 use crate::tap::Tapped;
 
@@ -116,6 +117,8 @@ pub struct Rings {
     pub(crate) taps: Producer<Tapped>,
     /// Changes of queues, from control.
     pub(crate) changes: Arc<SegQueue<Change>>,
+    /// Rings to and from the tasks of byte streams.
+    pub(crate) streams: Arc<StreamRings>,
     /// Rings to the other workers, by worker; `None` for the worker itself.
     pub(crate) to: Vec<Option<Producer<Handed>>>,
     /// Rings from the other workers, by worker; `None` for the worker itself.
@@ -143,6 +146,8 @@ pub struct Remote {
     pub taps: Consumer<Tapped>,
     /// Changes of queues for the worker, in order.
     pub changes: Arc<SegQueue<Change>>,
+    /// Rings between the worker and the tasks of byte streams, for the program.
+    pub streams: Arc<StreamRings>,
 }
 
 /// Creates the rings of `workers` workers. Returns the workers' ends and control's ends, by worker
@@ -165,11 +170,13 @@ pub fn rings(workers: usize) -> (Vec<Rings>, Vec<Remote>) {
             let (punts, punt_out) = RingBuffer::new(RING);
             let (taps, tap_out) = RingBuffer::new(RING);
             let changes = Arc::new(SegQueue::new());
+            let streams = Arc::new(StreamRings::default());
             let worker = Rings {
                 commands,
                 punts,
                 taps,
                 changes: Arc::clone(&changes),
+                streams: Arc::clone(&streams),
                 to,
                 from,
             };
@@ -178,6 +185,7 @@ pub fn rings(workers: usize) -> (Vec<Rings>, Vec<Remote>) {
                 punts: punt_out,
                 taps: tap_out,
                 changes,
+                streams,
             };
             (worker, remote)
         })

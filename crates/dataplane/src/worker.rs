@@ -79,6 +79,10 @@ pub struct Step {
     pub transmitted: u32,
     /// Packets handed to control, which may be asleep.
     pub punted: u32,
+    /// Batches passed to the tasks of byte streams, which may be asleep.
+    pub streamed: u32,
+    /// Packets taken from byte streams.
+    pub unstreamed: u32,
     /// Frames are queued for the walk in the next step.
     pub waiting: bool,
     /// Workers that were handed frames, one bit each by index. They may be asleep.
@@ -232,6 +236,7 @@ impl Worker {
         let mut step = Step {
             commands: self.obey(&cx),
             handed: self.take_over(&cx),
+            unstreamed: encap::stream::receive(&cx, &mut self.outlet),
             ..Step::default()
         };
         self.walk_agenda(&cx);
@@ -244,6 +249,7 @@ impl Worker {
         step.waiting = self.drain_queues(&cx) || !self.outlet.agenda.is_empty();
         self.look_after(&cx);
         step.transmitted = self.outlet.transmit_all(&cx);
+        step.streamed = self.outlet.streams.take_passed();
         (step.punted, step.handed_to) = self.outlet.take_wakes();
         self.outlet.end_step(step.is_idle());
         step

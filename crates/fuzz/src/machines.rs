@@ -12,6 +12,7 @@ mod ppp;
 mod pppoe;
 mod pptp;
 mod snmp;
+mod sstp;
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
@@ -28,6 +29,7 @@ use super::Target;
 use super::script::{events, quiet, span};
 
 pub use self::ppp::ppp;
+pub use self::sstp::sstp;
 pub use dns::dns;
 pub use l2tp::{l2tp, l2tp_ethernet};
 pub use ntp::ntp;
@@ -36,7 +38,7 @@ pub use pptp::pptp;
 pub use snmp::snmp;
 
 /// Fuzz targets with their names, which are the names of their corpora.
-pub const TARGETS: [(&str, Target); 18] = [
+pub const TARGETS: [(&str, Target); 19] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
@@ -54,6 +56,7 @@ pub const TARGETS: [(&str, Target); 18] = [
     ("machine-ra", ra),
     ("machine-snmp", snmp),
     ("machine-snooping", snooping),
+    ("machine-sstp", sstp),
     ("machine-vrrp", vrrp),
 ];
 

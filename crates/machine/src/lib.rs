@@ -7,11 +7,13 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod half_open;
 mod instant;
 mod rng;
 mod small_map;
 
 pub use core::time::Duration;
+pub use half_open::HalfOpen;
 pub use instant::Instant;
 pub use rng::Rng;
 pub use small_map::{SmallMap, SmallSet};

@@ -426,6 +426,30 @@ drops! {
     PptpDisabled = "pptp-server-disabled",
     /// The PPTP server has its maximum number of connections without a call, or the connection has a call.
     PptpFull = "pptp-limit",
+    /// The TLS handshake of a connection to the SSTP server failed.
+    SstpTls = "sstp-tls",
+    /// The head of an SSTP connection is no request for it ([MS-SSTP], 3.1.4.1).
+    SstpRequest = "sstp-request",
+    /// An SSTP packet is truncated, or its fields contradict each other ([MS-SSTP], 2.2).
+    SstpMalformed = "sstp-malformed",
+    /// The type of an SSTP message is unknown ([MS-SSTP], 2.2.2).
+    SstpUnknown = "sstp-unknown-message",
+    /// The state of the SSTP connection admits no such packet ([MS-SSTP], 3).
+    SstpState = "sstp-state",
+    /// An SSTP client asked for another protocol than PPP ([MS-SSTP], 2.2.5).
+    SstpProtocol = "sstp-protocol",
+    /// The crypto binding of an SSTP call is wrong: somebody is in the middle ([MS-SSTP], 3.2.5.2).
+    SstpBinding = "sstp-binding",
+    /// A network packet of an SSTP call came before its crypto binding ([MS-SSTP], 3.2.5.2).
+    SstpUnbound = "sstp-unbound",
+    /// An SSTP client connected, and the SSTP server is not enabled.
+    SstpDisabled = "sstp-server-disabled",
+    /// The SSTP server has its maximum number of connections.
+    SstpFull = "sstp-limit",
+    /// A batch of packets found no room on its way between a worker and a byte stream.
+    StreamFull = "stream-full",
+    /// A packet came on a byte stream whose session has no interface.
+    StreamUnknown = "stream-unknown-session",
     /// A datagram to a VXLAN port has a network identifier that no interface has there (RFC 7348, 4).
     VxlanUnknown = "vxlan-unknown-network",
     /// No remote VXLAN endpoint is known: neither for the frame's destination nor for flooding.

@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 
 use crate::auth::claim::{Claim, Proof};
-use crate::mppe::{Encryption, KeyLengths};
+use crate::mppe::{Encryption, KeyLengths, MppeKeys};
 use crate::packet::Packet;
 use crate::reason::{CloseReason, DownReason, Fault};
 use crate::settings::{EncryptionPolicy, Method};
@@ -136,6 +136,9 @@ pub enum Action {
     /// Say whether packets have arrived since the previous query, with [`Event::Traffic`]. Without an answer within
     /// a second the session takes the peer for silent.
     QueryTraffic,
+    /// The peer is authenticated; with the keys that derive from an MS-CHAP login. Only for settings that ask for it
+    /// ([`Settings::reports_keys`](crate::Settings::reports_keys)), in front of [`Action::LinkUp`].
+    Authenticated(Option<Box<MppeKeys>>),
     /// The peer is authenticated, and the network protocols begin. Happens once.
     LinkUp(Link),
     /// The MTU probe failed: set the MTU of the interface to this value.

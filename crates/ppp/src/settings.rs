@@ -203,10 +203,14 @@ pub struct Settings {
     pub encryption: EncryptionPolicy,
     /// The owner can encrypt the data packets of the link; otherwise sessions have no encryption.
     pub can_encrypt: bool,
+    /// The carrier encrypts, such as by TLS: sessions have no MPPE, and a policy that requires encryption is fulfilled.
+    pub is_encrypted: bool,
     /// The owner can carry frames of a bridge on the link; otherwise sessions do not bridge.
     pub can_bridge: bool,
     /// Accepts a peer's ACFC, PFC and ACCM. PPPoE rejects them (RFC 2516, 7).
     pub hdlc_options: bool,
+    /// Reports the keys of the login to the owner ([`Action::Authenticated`](crate::Action::Authenticated)).
+    pub reports_keys: bool,
 }
 
 impl Settings {
@@ -229,8 +233,10 @@ impl Settings {
             request_dns: false,
             encryption: EncryptionPolicy::Off,
             can_encrypt: true,
+            is_encrypted: false,
             can_bridge: true,
             hdlc_options: false,
+            reports_keys: false,
         }
     }
 }

@@ -5,7 +5,7 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use machine::{Instant, Machine, Rng};
+use machine::{HalfOpen, Instant, Machine, Rng};
 
 use crate::connection::{Connection, Outcome, State};
 use crate::event::{Action, CallId, ConnectionId, Event, Fault, Opened, Reason, Server};
@@ -32,9 +32,8 @@ pub struct Endpoint {
     timers: BTreeSet<(Instant, ConnectionId)>,
     clients: BTreeMap<u64, ConnectionId>,
     calls: BTreeMap<CallId, ConnectionId>,
-    /// Accepted connections without a call, by address and in the order of their beginning.
-    half_open: BTreeSet<(Ipv4Addr, ConnectionId)>,
-    half_open_order: BTreeSet<ConnectionId>,
+    /// Accepted connections without a call.
+    half_open: HalfOpen<Ipv4Addr, ConnectionId>,
     /// Number of the last connection of a client.
     last: u64,
     rng: Rng,
@@ -49,8 +48,7 @@ impl Endpoint {
             timers: BTreeSet::new(),
             clients: BTreeMap::new(),
             calls: BTreeMap::new(),
-            half_open: BTreeSet::new(),
-            half_open_order: BTreeSet::new(),
+            half_open: HalfOpen::new(MAX_HALF_OPEN, MAX_HALF_OPEN_OF_ADDRESS),
             last: 0,
             rng,
         }
@@ -98,14 +96,7 @@ impl Endpoint {
         if !self.settings.is_enabled {
             return Err(Fault::Disabled);
         }
-        let from = (remote, ConnectionId(0))..=(remote, ConnectionId(u64::MAX));
-        let of_address = self.half_open.range(from);
-        let excess = match of_address.clone().count() >= MAX_HALF_OPEN_OF_ADDRESS {
-            true => of_address.map(|(_, id)| *id).next(),
-            false if self.half_open.len() >= MAX_HALF_OPEN => self.half_open_order.first().copied(),
-            false => None,
-        };
-        if let Some(excess) = excess {
+        if let Some(excess) = self.half_open.excess(remote) {
             out.push(Action::Ignored(Fault::Full));
             self.remove(excess);
             out.push(Action::Disconnect(excess));
@@ -113,8 +104,7 @@ impl Endpoint {
         if !self.add(id, State::AwaitsStart, ends, None, now) {
             return Err(Fault::Full);
         }
-        self.half_open.insert((remote, id));
-        self.half_open_order.insert(id);
+        self.half_open.insert(remote, id);
         Ok(())
     }
 
@@ -163,16 +153,11 @@ impl Endpoint {
         let connection = self.connections.remove(&id)?;
         self.timers.remove(&(connection.due, id));
         self.calls.remove(&connection.call);
-        self.forget_half_open(connection.remote, id);
+        self.half_open.remove(connection.remote, id);
         if let Some(client) = connection.client {
             self.clients.remove(&client);
         }
         Some(connection)
-    }
-
-    fn forget_half_open(&mut self, remote: Ipv4Addr, id: ConnectionId) {
-        self.half_open.remove(&(remote, id));
-        self.half_open_order.remove(&id);
     }
 
     /// Runs a step of a connection, and carries out what it leads to.
@@ -210,7 +195,7 @@ impl Endpoint {
                     remote: connection.remote,
                     client: connection.client,
                 };
-                self.forget_half_open(opened.remote, id);
+                self.half_open.remove(opened.remote, id);
                 out.push(Action::Opened(opened));
             }
             Outcome::End(reason, message) => {

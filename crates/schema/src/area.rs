@@ -101,8 +101,6 @@ pub(crate) const AREAS: &[Area] = &[
             "/interface/ovpn-server",
             "/interface/ppp-client",
             "/interface/ppp-server",
-            "/interface/sstp-client",
-            "/interface/sstp-server",
         ],
     ),
     area(

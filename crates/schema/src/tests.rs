@@ -84,6 +84,7 @@ const FOR_READERS: &str = "\
     /interface/l2tp-client/monitor /interface/l2tp-ether/monitor /interface/l2tp-server/monitor /interface/monitor-traffic \
     /interface/pppoe-client/monitor /interface/pppoe-client/scan /interface/pppoe-server/monitor \
     /interface/pptp-client/monitor /interface/pptp-server/monitor \
+    /interface/sstp-client/monitor /interface/sstp-server/monitor \
     /interface/wireguard/peers/show-client-config /interface/wireguard/wg-export \
     /ip/dhcp-relay/monitor /ip/route/check \
     /log/debug /log/error /log/info /log/warning /radius/incoming/monitor /radius/monitor \

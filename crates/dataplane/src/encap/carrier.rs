@@ -1,7 +1,8 @@
 //! Carriers of PPP sessions: the headers around a PPP packet that other encapsulations encrypt, split or bridge.
 //!
 //! A frame in PPP form has the protocol field of a PPP packet in the two bytes in front of `frame.l3`. In front of the
-//! protocol field stand the headers of PPPoE, which egress writes, or nothing: L2TP and PPTP write their headers last.
+//! protocol field stand the headers of PPPoE, which egress writes, or nothing: L2TP and PPTP write their
+//! headers last, and sessions on byte streams are copied.
 
 mod settings;
 
@@ -12,6 +13,7 @@ pub use self::settings::Carrier;
 use super::l2tp;
 use super::pptp;
 use super::session_data::{PROTOCOL, SessionPacket, add_front, protocol_of, session_packet};
+use super::stream::{self, Stream};
 use super::{Next, Nexts, OuterPath};
 use crate::bridge::packet_at;
 use crate::demux::pppoe;
@@ -29,6 +31,7 @@ impl Carrier {
             Self::Pppoe(_) => [None, None],
             Self::L2tp(session) => [Some(session.key()), None],
             Self::Pptp(call) => [Some(call.key()), None],
+            Self::Stream(session) => [Some(stream::ends(session.channel)), None],
         }
     }
 
@@ -41,7 +44,7 @@ impl Carrier {
         match self {
             Self::Pppoe(_) if pppoe::is_behind(frame.bytes(), l3) => Ok(()),
             Self::Pppoe(_) => Err(DropReason::PppoeMalformed),
-            Self::L2tp(_) | Self::Pptp(_) => {
+            Self::L2tp(_) | Self::Pptp(_) | Self::Stream(_) => {
                 let packet = frame.bytes().get(l3..).unwrap_or_default();
                 let protocol = protocol_of(packet).ok_or(DropReason::TunnelMalformed)?;
                 frame.pull_front(l3);
@@ -73,6 +76,7 @@ impl Carrier {
             }
             Self::L2tp(session) => Sender::L2tp(l2tp::Headers::new(session, session.direct(cx))),
             Self::Pptp(call) => Sender::Pptp(pptp::Headers::new(cx, call)),
+            Self::Stream(session) => Sender::Stream(*session),
         })
     }
 
@@ -96,6 +100,7 @@ impl Carrier {
                 let headers = pptp::Headers::new(cx, call);
                 (headers.trace(frame, pool), headers.direct)
             }
+            Self::Stream(_) => return Err(Exit::Stream),
         };
         done.map_err(Exit::Drop)?;
         frame.egress = InterfaceId::NONE;
@@ -111,6 +116,7 @@ impl Carrier {
             Self::Pppoe(_) => session_packet(frame, packet_at(frame.bytes())),
             Self::L2tp(_) => l2tp::locate(frame).map(|located| located.packet),
             Self::Pptp(_) => pptp::locate(frame),
+            Self::Stream(_) => stream::locate(frame),
         }
     }
 
@@ -125,7 +131,9 @@ impl Carrier {
         outlet: &mut Outlet,
     ) -> Result<Option<SessionPacket>, DropReason> {
         match self {
-            Self::Pppoe(_) => self.locate(frame).map(Some).ok_or(DropReason::PppMalformed),
+            Self::Pppoe(_) | Self::Stream(_) => {
+                self.locate(frame).map(Some).ok_or(DropReason::PppMalformed)
+            }
             Self::L2tp(session) => {
                 let is_protected = session.may_pass(&cx.snapshot.ipsec);
                 session.admit(frame, is_protected).map(Some)
@@ -143,7 +151,7 @@ impl Carrier {
     pub(super) fn counted(&self, received: u64, packet: &Frame) -> u64 {
         match self {
             Self::Pppoe(_) => received,
-            Self::L2tp(_) | Self::Pptp(_) => packet.len() as u64,
+            Self::L2tp(_) | Self::Pptp(_) | Self::Stream(_) => packet.len() as u64,
         }
     }
 
@@ -155,6 +163,8 @@ impl Carrier {
                 walk::service_of_session_data(cx, on, frame.bytes(), at as u16)
             }
             Self::L2tp(_) | Self::Pptp(_) => walk::service_of_packet(cx, frame),
+            // Tasks leave packets of control to control.
+            Self::Stream(_) => Exit::Drop(DropReason::PppProtocol),
         }
     }
 }
@@ -167,6 +177,8 @@ pub(super) enum Sender<'a> {
     L2tp(l2tp::Headers<'a>),
     /// Behind the headers of PPTP.
     Pptp(pptp::Headers<'a>),
+    /// Into the batch for a connection.
+    Stream(Stream),
 }
 
 impl Sender<'_> {
@@ -187,6 +199,12 @@ impl Sender<'_> {
             Self::L2tp(headers) => {
                 let done = headers.encapsulate_ppp(frame, id, &mut outlet.pool);
                 (done, &headers.direct)
+            }
+            Self::Stream(session) => {
+                return match session.queue(frame, outlet) {
+                    Ok(()) => Next::Queued,
+                    Err(reason) => Next::Lost(reason),
+                };
             }
             Self::Pptp(headers) => {
                 let done = headers.encapsulate(frame, id, &mut outlet.pool);

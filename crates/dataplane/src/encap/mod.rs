@@ -26,6 +26,7 @@ pub mod pptp;
 mod segment_size;
 mod session_data;
 mod source;
+pub mod stream;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unencrypted;
@@ -66,7 +67,7 @@ macro_rules! encapsulations {
             L2tp(crate::encap::l2tp::L2tp),
             /// Frames in packets of an L2TPv3 session.
             L2tpEther(crate::encap::l2tp_ether::L2tpEther),
-            /// Packets of a PPTP call in GRE.
+            /// Packets of a PPTP call in GRE, or of a session on a byte stream.
             Plain(crate::encap::plain::Plain),
             /// Frames of a bridge in a PPP session.
             Bridged(crate::encap::bridged::Bridged),

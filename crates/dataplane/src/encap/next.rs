@@ -22,6 +22,8 @@ pub(crate) enum Next {
     Finish(OutId, u32),
     /// The output path of the router. The packet begins at `frame.l3`.
     Own,
+    /// Nowhere: its bytes are in the batch of a byte stream.
+    Queued,
     /// Multilink fragments of the session of the frame's egress interface.
     Fragments,
     /// The worker that sends the packets of the tunnel.
@@ -50,6 +52,7 @@ impl Next {
             Self::Out(out) => outlet.dispatch(cx, frame, out),
             Self::Finish(out, mtu) => walk::finish(cx, outlet, frame, out, mtu),
             Self::Own => outlet.route_own(cx, frame),
+            Self::Queued => outlet.pool.free(frame),
             Self::Fragments => {
                 let mut frame = Some(frame);
                 let slot = frame.as_ref().map_or(0, |frame| frame.egress.slot() as u32);

@@ -96,9 +96,12 @@ impl Encap for Wireguard {
         let path = Path::to(cx, self, peer).map_err(|next| match next {
             Next::Punt(why) => Exit::Punt(why),
             Next::Lost(reason) => Exit::Drop(reason),
-            Next::Out(_) | Next::Finish(..) | Next::Own | Next::Fragments | Next::HandOver(_) => {
-                Exit::Drop(DropReason::NoRoute)
-            }
+            Next::Out(_)
+            | Next::Finish(..)
+            | Next::Own
+            | Next::Queued
+            | Next::Fragments
+            | Next::HandOver(_) => Exit::Drop(DropReason::NoRoute),
         })?;
         lay_out(frame, &path, 0, pool).map_err(Exit::Drop)?;
         frame.egress = InterfaceId::NONE;

@@ -28,6 +28,8 @@ pub enum Exit {
     Join(InterfaceId),
     /// IPsec decapsulates the packet; the inner packet is walked.
     Reveal,
+    /// The packet joins the byte stream that carries its session.
+    Stream,
     /// The packet has its link header, but exceeds the MTU of its link, or is to be segmented or checksummed before
     /// the out takes it.
     Finish {
@@ -74,6 +76,7 @@ impl core::fmt::Display for Exit {
                 f.write_str("an encrypted packet or a multilink fragment of a PPP session")
             }
             Self::Reveal => f.write_str("addressed to this router: an IPsec packet"),
+            Self::Stream => f.write_str("into the byte stream of its session"),
             Self::Finish { mtu, .. } => write!(f, "in fragments of at most {mtu} bytes"),
         }
     }

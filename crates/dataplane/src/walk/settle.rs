@@ -72,6 +72,8 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
             }
         }
         // Only the tracer has this exit.
+        // Only traces exit there.
+        Exit::Stream => outlet.pool.free(frame),
         Exit::Flood => outlet.discard(frame, DropReason::BridgeNowhere),
         Exit::HandOver(worker) => {
             if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {

@@ -80,4 +80,5 @@ pub const RULES: &[Rule] = &[
     tunnels::DHCP_CLIENT_BELOW_PPPOE,
     tunnels::L2TP_SERVER_BLOCKED,
     tunnels::PPTP_SERVER_BLOCKED,
+    tunnels::SSTP_SERVER_BLOCKED,
 ];

@@ -13,6 +13,7 @@ const CLIENT: &str = "/interface/pppoe-client";
 const SERVER: &str = "/interface/pppoe-server/server";
 const L2TP_SERVER: &str = "/interface/l2tp-server/server";
 const PPTP_SERVER: &str = "/interface/pptp-server/server";
+const SSTP_SERVER: &str = "/interface/sstp-server/server";
 /// Bytes of the PPPoE header and the PPP protocol in front of each packet (RFC 2516).
 const HEADERS: i64 = 8;
 /// MTU of Ethernet in bytes.
@@ -146,7 +147,7 @@ const VPNS: [Vpn; 4] = [
     },
     Vpn {
         client: "/interface/sstp-client",
-        server: "/interface/sstp-server/server",
+        server: SSTP_SERVER,
     },
     Vpn {
         client: "/interface/ovpn-client",
@@ -403,6 +404,29 @@ pub(super) const PPTP_SERVER_BLOCKED: Rule = Rule {
             .map(|(protocol, port)| accept(protocol, port, ""))
             .collect();
         report_blocked(config, found, server, "PPTP", &accepts);
+    },
+};
+
+pub(super) const SSTP_SERVER_BLOCKED: Rule = Rule {
+    name: "sstp-server-blocked",
+    severity: Severity::Warning,
+    cause: "chain input drops the connections that the SSTP server waits for: no client from outside gets through",
+    mend: "accept the server's TCP port in input: 443, unless port= says otherwise",
+    find: |config, found| {
+        let server = config.settings(SSTP_SERVER);
+        let Some(server) = server.filter(|server| server.is("enabled")) else {
+            return;
+        };
+        let port = server
+            .number("port")
+            .and_then(|port| u16::try_from(port).ok());
+        let port = port.unwrap_or(443);
+        let is_dropped = is_dropped_by_input(config, "tcp", port);
+        let accepts: Vec<_> = is_dropped
+            .then(|| accept("tcp", port, ""))
+            .into_iter()
+            .collect();
+        report_blocked(config, found, server, "SSTP", &accepts);
     },
 };
 

@@ -132,4 +132,18 @@ pub(super) const CASES: &[Case] = &[
             "/interface/pptp-server/server/set enabled=yes\n",
         ],
     ),
+    (
+        "sstp-server-blocked",
+        &[
+            WAN,
+            CLOSED,
+            "/interface/sstp-server/server/set enabled=yes port=8443\n",
+        ],
+        &[
+            WAN,
+            "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=8443\n",
+            CLOSED,
+            "/interface/sstp-server/server/set enabled=yes port=8443\n",
+        ],
+    ),
 ];

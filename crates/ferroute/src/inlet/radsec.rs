@@ -17,6 +17,7 @@ use std::time::Duration;
 use netio::Waker;
 use router::Instance;
 use router::drive::radius::{SecureEvent, SecureOrder};
+use router::drive::streams::TlsLimits;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use rustls::pki_types::ServerName;
 use service::radius::{LineId, TlsServer};
@@ -28,7 +29,7 @@ use tokio::task::spawn_blocking;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::inlet::trust;
+use crate::inlet::trust::{self, PrivateServer};
 use crate::run::shared::Shared;
 use crate::services::tls;
 
@@ -79,7 +80,12 @@ impl Connection {
                 (instance.trust(), identity.transpose()?)
             };
             let by_name = destination.tls.host.parse::<IpAddr>().is_err();
-            let config = trust::radsec(&trust, identity, by_name)?;
+            let server = PrivateServer {
+                trusted_for: Some("radius"),
+                by_name,
+                limits: TlsLimits::default(),
+            };
+            let config = trust::private(&trust, identity, &server)?;
             let (to, source) = (destination.to, destination.source);
             let socket = shared.inside(move || open(to, source)).map_err(words)?;
             Ok::<_, String>((config, socket))

@@ -1,4 +1,4 @@
-//! TLS client settings: trusted certificates, and the configuration of outgoing connections.
+//! TLS settings: trusted certificates, and the configuration of connections.
 //!
 //! All clients use it: DNS over HTTPS, `/tool/fetch`, remote logs, RADIUS over TLS. The router's configuration decides
 //! about trust ([`certificate::Trust`]), read when a connection starts.
@@ -6,15 +6,17 @@
 use std::sync::Arc;
 
 use certificate::{Check, Facts, Trust};
+use router::drive::streams::TlsLimits;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{
     CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime,
 };
-use rustls::server::ParsedCertificate;
+use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    CertificateError, CipherSuite, ClientConfig, DigitallySignedStruct, Error, RootCertStore,
+    ServerConfig, SignatureScheme, SupportedProtocolVersion,
 };
 
 /// Returns the TLS configuration for a use in `trust-store`, such as `dns` or `fetch`.
@@ -39,34 +41,47 @@ pub(crate) fn client(trust: &Trust, wanted: &str, check: Check) -> Result<Client
 /// Certificate with its issuers, and its private key.
 pub(crate) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-/// Returns the TLS configuration for a RADIUS server (RFC 6614, 2.3), with the certificate of this router. The server's
-/// certificate must come from an authority of `/certificate`; public authorities vouch for no RADIUS server. `by_name`
-/// also requires the server's name in it: servers that are configured by address rarely have that in their certificate.
+/// Server that a client of this router's own network connects to, such as a RADIUS server.
+pub(crate) struct PrivateServer<'a> {
+    /// Use in `trust-store`: `/certificate` must have the server's certificate or an authority that signed it; public
+    /// authorities vouch for no private server. `None` trusts any certificate.
+    pub(crate) trusted_for: Option<&'a str>,
+    /// The certificate must have the server's name. Servers that are configured by address rarely have that.
+    pub(crate) by_name: bool,
+    /// Limits of the session.
+    pub(crate) limits: TlsLimits,
+}
+
+/// Returns the TLS configuration for a private server, with the certificate of this router.
 ///
 /// # Errors
 /// The certificate of this router does not fit its key, or a certificate revocation list cannot be read.
-pub(crate) fn radsec(
+pub(crate) fn private(
     trust: &Trust,
     identity: Option<TlsIdentity>,
-    by_name: bool,
+    server: &PrivateServer<'_>,
 ) -> Result<ClientConfig, String> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let roots: Vec<_> = trust.own("radius").cloned().collect();
-    let own = Vec::new();
-    let chains = chains(roots, trust.lists(), Check::Full, &provider)?;
-    let verifier = RadsecTrust {
-        trust: ConfiguredTrust {
-            chains,
-            own,
-            provider: Arc::clone(&provider),
-        },
-        by_name,
+    let provider = provider(server.limits);
+    let verifier: Arc<dyn ServerCertVerifier> = match server.trusted_for {
+        None => Arc::new(AnyCertificate(Arc::clone(&provider))),
+        Some(wanted) => {
+            let roots: Vec<_> = trust.own(wanted).cloned().collect();
+            let chains = chains(roots.clone(), trust.lists(), Check::Full, &provider)?;
+            Arc::new(PrivateTrust {
+                trust: ConfiguredTrust {
+                    chains,
+                    own: roots,
+                    provider: Arc::clone(&provider),
+                },
+                by_name: server.by_name,
+            })
+        }
     };
     let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions(server.limits))
         .map_err(|error| error.to_string())?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier));
+        .with_custom_certificate_verifier(verifier);
     match identity {
         Some((chain, key)) => {
             let config = builder.with_client_auth_cert(chain, key);
@@ -76,14 +91,72 @@ pub(crate) fn radsec(
     }
 }
 
-/// Certificate verifier of RADIUS servers.
+/// Returns the TLS configuration of a server of this router. `clients` demands certificates of clients, from an
+/// authority of `/certificate` that is trusted for this use.
+///
+/// # Errors
+/// The certificate does not fit its key, or there is no authority for clients.
+pub(crate) fn server(
+    identity: TlsIdentity,
+    clients: Option<(&Trust, &str)>,
+    limits: TlsLimits,
+) -> Result<ServerConfig, String> {
+    let provider = provider(limits);
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(versions(limits))
+        .map_err(|error| error.to_string())?;
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some((trust, wanted)) => {
+            let mut authorities = RootCertStore::empty();
+            let _ = authorities.add_parsable_certificates(trust.own(wanted).cloned());
+            let lists = trust.lists().iter().cloned();
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(authorities.into(), provider)
+                    .with_crls(lists.map(CertificateRevocationListDer::from))
+                    .allow_unknown_revocation_status()
+                    .build();
+            builder.with_client_cert_verifier(verifier.map_err(|error| error.to_string())?)
+        }
+    };
+    let (chain, key) = identity;
+    let config = builder.with_single_cert(chain, key);
+    config.map_err(|error| error.to_string())
+}
+
+/// Returns the suites of a session.
+fn provider(limits: TlsLimits) -> Arc<CryptoProvider> {
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    if limits.only_aes256 {
+        provider.cipher_suites.retain(|suite| {
+            matches!(
+                suite.suite(),
+                CipherSuite::TLS13_AES_256_GCM_SHA384
+                    | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
+                    | CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+            )
+        });
+    }
+    Arc::new(provider)
+}
+
+/// Returns the versions of a session.
+fn versions(limits: TlsLimits) -> &'static [&'static SupportedProtocolVersion] {
+    static ONLY_TLS12: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12];
+    match limits.only_tls12 {
+        true => ONLY_TLS12,
+        false => rustls::ALL_VERSIONS,
+    }
+}
+
+/// Certificate verifier of private servers.
 #[derive(Debug)]
-struct RadsecTrust {
+struct PrivateTrust {
     trust: ConfiguredTrust,
     by_name: bool,
 }
 
-impl ServerCertVerifier for RadsecTrust {
+impl ServerCertVerifier for PrivateTrust {
     fn verify_server_cert(
         &self,
         end: &CertificateDer<'_>,

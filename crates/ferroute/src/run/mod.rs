@@ -31,7 +31,7 @@ use crate::inlet::mails::Mails;
 use crate::inlet::names::Names;
 use crate::inlet::probes::Probes;
 use crate::inlet::radsec::RadSec;
-use crate::inlet::streams::Streams;
+use crate::inlet::streams::{Exchange, Streams};
 use crate::inlet::syslog::Syslog;
 use crate::run::patterns::Patterns;
 use crate::run::shared::{Shared, local_clock};
@@ -187,7 +187,8 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let host = host_plane(run, &confinement).map(Arc::new);
     confinement.enter();
     crate::session::hashing::open();
-    let workers = Workers::start(workers, &waiting.waker(), started)
+    let exchange = Arc::new(Exchange::new(instance.control().workers().streams()));
+    let workers = Workers::start(workers, &waiting.waker(), exchange.passed(), started)
         .map_err(|error| format!("worker threads: {error}"))?;
     let sleepers = Arc::clone(workers.sleepers());
     let shared = Shared::new(
@@ -211,7 +212,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let adlists = AdLists::new(waiting.waker());
     let mails = Mails::new(host.clone(), waiting.waker());
     let radsec = RadSec::new(waiting.waker());
-    let streams = Streams::new(host.clone(), waiting.waker());
+    let streams = Streams::new(host.clone(), waiting.waker(), exchange);
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {

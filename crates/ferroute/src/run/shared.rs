@@ -141,6 +141,13 @@ impl Shared {
         }
     }
 
+    /// Wakes a worker that has work in one of its rings.
+    pub(crate) fn wake_worker(&self, worker: usize) {
+        if let Some(sleeper) = self.sleepers.get(worker) {
+            sleeper.wake();
+        }
+    }
+
     /// Processes a DNS query to the router. `waker` is woken for the answer, which
     /// [`take_answer`](router::drive::Control::take_answer) returns.
     pub(crate) fn ask_name(&self, message: &[u8], waker: &task::Waker) -> Option<u64> {

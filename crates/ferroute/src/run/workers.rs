@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use dataplane::{Step, Worker};
 use netio::{WaitSet, Waker};
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+use tokio::sync::Notify;
 
 /// Polling time after the last packet, and minimum time until the next deadline for a sleep. A wake-up costs
 /// tens of microseconds, so shorter polling saves nothing.
@@ -59,10 +60,11 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// Starts a thread per worker, each on its own core if there are enough. Workers wake `control` after
-    /// punts; the router's clock began at `started`.
+    /// punts, and `streams` after packets for byte streams; the router's clock began at `started`.
     pub(crate) fn start(
         workers: Vec<Worker>,
         control: &Waker,
+        streams: &Arc<Notify>,
         started: Instant,
     ) -> io::Result<Self> {
         let sets: io::Result<Vec<_>> = workers.iter().map(|_| WaitSet::new()).collect();
@@ -89,6 +91,7 @@ impl Workers {
                 sleepers: Arc::clone(&all.sleepers),
                 index,
                 control: control.clone(),
+                streams: Arc::clone(streams),
                 stop: Arc::clone(&all.stop),
                 started,
                 until_clock: 0,
@@ -131,6 +134,7 @@ struct Thread {
     sleepers: Arc<[Sleeper]>,
     index: usize,
     control: Waker,
+    streams: Arc<Notify>,
     stop: Arc<AtomicBool>,
     started: Instant,
     /// Steps until the next update of the wall-clock time.
@@ -172,6 +176,9 @@ impl Thread {
         let step = self.worker.step(self.now());
         if step.punted > 0 {
             self.control.wake();
+        }
+        if step.streamed > 0 {
+            self.streams.notify_one();
         }
         self.wake_others(step.handed_to);
         step

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use certificate::{issued_by, of_text};
 use menu::{Item, Store};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use router::drive::streams::TlsLimits;
 use router::store::StateFolder;
-use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-use crate::inlet::trust::TlsIdentity;
+use crate::inlet::trust::{self, TlsIdentity};
 
 use super::config::Service;
 use super::stored_secret;
@@ -161,17 +161,12 @@ fn acceptor(
     key: PrivateKeyDer<'static>,
     only_tls12: bool,
 ) -> io::Result<TlsAcceptor> {
-    let versions: &[_] = match only_tls12 {
-        true => &[&rustls::version::TLS12],
-        false => rustls::ALL_VERSIONS,
+    let limits = TlsLimits {
+        only_tls12,
+        only_aes256: false,
     };
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(versions)
-        .map_err(invalid)?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(invalid)?;
+    let config = trust::server((chain, key), None, limits);
+    let config = config.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 

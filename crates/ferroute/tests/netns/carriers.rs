@@ -18,6 +18,12 @@ pub(crate) struct Carrier {
     addresses: [&'static str; 2],
     /// MTU of a session in bytes.
     pub(crate) mtu: u16,
+    /// Encoding of a session whose profile requires encryption.
+    pub(crate) encoding: &'static str,
+    /// Clients have `use-peer-dns`.
+    pub(crate) learns_dns: bool,
+    /// Commands by which a started server begins to serve.
+    begin: &'static [&'static str],
     /// Matchers of the rules of `input` that a server behind a closed firewall needs.
     pub(crate) accepts: &'static [&'static str],
 }
@@ -28,6 +34,9 @@ pub(crate) const PPPOE: Carrier = Carrier {
     dial: "interface=ether2",
     addresses: ["", ""],
     mtu: 1492,
+    encoding: MPPE,
+    learns_dns: true,
+    begin: &[],
     accepts: &[],
 };
 pub(crate) const L2TP: Carrier = Carrier {
@@ -36,6 +45,9 @@ pub(crate) const L2TP: Carrier = Carrier {
     dial: "connect-to=192.0.2.2",
     addresses: ROUTED,
     mtu: 1450,
+    encoding: MPPE,
+    learns_dns: true,
+    begin: &[],
     accepts: &["protocol=udp dst-port=1701"],
 };
 pub(crate) const PPTP: Carrier = Carrier {
@@ -44,8 +56,29 @@ pub(crate) const PPTP: Carrier = Carrier {
     dial: "connect-to=192.0.2.2",
     addresses: ROUTED,
     mtu: 1450,
+    encoding: MPPE,
+    learns_dns: true,
+    begin: &[],
     accepts: &["protocol=tcp dst-port=1723", "protocol=gre"],
 };
+pub(crate) const SSTP: Carrier = Carrier {
+    service: "sstp",
+    server: "/interface sstp-server server set",
+    dial: "connect-to=192.0.2.2",
+    addresses: ROUTED,
+    mtu: 1500,
+    encoding: "",
+    learns_dns: false,
+    begin: &[
+        "/certificate/add name=vpn common-name=server subject-alt-name=IP:192.0.2.2,IP:192.0.2.1 \
+         key-usage=key-cert-sign,digital-signature,tls-server key-size=prime256v1",
+        "/certificate/sign vpn",
+        "/interface/sstp-server/server/set enabled=yes certificate=vpn",
+    ],
+    accepts: &["protocol=tcp dst-port=443"],
+};
+/// Encoding of a session encrypted by MPPE.
+const MPPE: &str = "MPPE128 stateless";
 /// Addresses of the routers on the link, for carriers over IP.
 const ROUTED: [&str; 2] = [
     "/ip address add address=192.0.2.1/24 interface=ether2\n",
@@ -92,12 +125,26 @@ impl Carrier {
     /// Starts a server that routes to the host `two`.
     pub(crate) fn serve(&self, lab: &Lab, more: &str) -> Router {
         let config = [&self.routed_server_config(), more].concat();
-        start(lab, "right", &config, None)
+        let server = start(lab, "right", &config, None);
+        self.begin(&server);
+        server
+    }
+
+    /// Lets a started server begin to serve.
+    pub(crate) fn begin(&self, server: &Router) {
+        for command in self.begin {
+            server.exec(command);
+        }
     }
 
     /// Returns the configuration of a client behind which the network of the host `one` is masqueraded.
     pub(crate) fn routed_client_config(&self, settings: &str) -> String {
-        let settings = format!("add-default-route=yes use-peer-dns=yes {settings}");
+        let dns = if self.learns_dns {
+            "use-peer-dns=yes"
+        } else {
+            ""
+        };
+        let settings = format!("add-default-route=yes {dns} {settings}");
         let routed = format!(
             "/ip address add address=10.1.0.1/24 interface=ether1\n\
              /ip firewall nat add chain=srcnat action=masquerade out-interface={}\n",

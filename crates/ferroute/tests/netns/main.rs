@@ -83,6 +83,8 @@ mod shortcuts;
 mod snmp;
 mod snooping;
 mod ssh;
+mod sstp;
+mod sstp_peers;
 mod stories;
 mod subscribers;
 mod switch;

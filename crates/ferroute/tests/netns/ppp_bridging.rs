@@ -1,7 +1,7 @@
 //! PPP sessions that bridge (BCP): two routers join two Ethernet networks by a session, with full frames by multilink
 //! framing, with and without encryption.
 
-use crate::carriers::{Carrier, L2TP, PPPOE, PPTP, encoding, no_drops, reaches};
+use crate::carriers::{Carrier, L2TP, PPPOE, PPTP, SSTP, encoding, no_drops, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
 use crate::world::{Router, have, lab, shell, until};
@@ -26,6 +26,7 @@ fn a_session_is_a_port(test: &str, carrier: &Carrier) {
         "/ppp profile set home bridge=lan bridge-path-cost=99 bridge-port-priority=0x40\n";
     let server = [BRIDGE, &carrier.server_config("mrru=1600"), profile].concat();
     let server = start(&lab, "right", &server, None);
+    carrier.begin(&server);
     let profile = "/ppp profile add name=site bridge=lan\n";
     let client = carrier.client_config("profile=site mrru=1600");
     let client = start(&lab, "left", &[BRIDGE, profile, &client].concat(), None);
@@ -53,7 +54,7 @@ fn a_session_is_a_port(test: &str, carrier: &Carrier) {
     client.exec("/ppp/profile/set site use-encryption=yes");
     server.exec("/ppp/active/remove [find]");
     until("the session is encrypted", || {
-        encoding(&server) == "MPPE128 stateless"
+        encoding(&server) == carrier.encoding
     });
     until("an encrypted frame of full size gets through", || {
         reaches("-s 1472 -M do")
@@ -79,4 +80,10 @@ fn a_session_of_l2tp_is_a_port_of_the_bridges_at_both_ends() {
 fn a_session_of_pptp_is_a_port_of_the_bridges_at_both_ends() {
     let test = "a_session_of_pptp_is_a_port_of_the_bridges_at_both_ends";
     a_session_is_a_port(test, &PPTP);
+}
+
+#[test]
+fn a_session_of_sstp_is_a_port_of_the_bridges_at_both_ends() {
+    let test = "a_session_of_sstp_is_a_port_of_the_bridges_at_both_ends";
+    a_session_is_a_port(test, &SSTP);
 }

@@ -1,11 +1,11 @@
-//! Tunnels with PPP sessions, L2TP and PPTP, between two ferroutes.
+//! Tunnels with PPP sessions, L2TP, PPTP and SSTP, between two ferroutes.
 //!
 //! ```text
 //! one ── left (client) ── right (server) ── two
 //! ```
 
 use crate::accounting::{RADIUS, START, attribute, free_radius, wait_for};
-use crate::carriers::{Carrier, L2TP, PPTP, reaches};
+use crate::carriers::{Carrier, L2TP, PPTP, SSTP, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
 use crate::world::{Folder, PACKET, Router, Start, have, lab, layout, shell, until};
@@ -20,20 +20,21 @@ fn comes_back_after_kills(test: &str, carrier: &Carrier) {
     let states = folders.each_ref().map(|folder| folder.file("state"));
     let config = carrier.routed_server_config();
     let server = start(&lab, "right", &config, Some(&states[1]));
+    carrier.begin(&server);
     let config = carrier.routed_client_config("keepalive-timeout=2");
     let client = start(&lab, "left", &config, Some(&states[0]));
     let monitor = |cell: &str| carrier.monitor(&client, cell);
     until("a packet gets through", || reaches(""));
     assert_eq!(monitor("status"), "connected", "{}", client.log());
-    assert_eq!(monitor("mtu"), "1450");
+    assert_eq!(monitor("mtu"), carrier.mtu.to_string());
     assert_eq!(monitor("remote-address"), "10.64.0.1");
-    assert_eq!(
-        client.exec(":put [/ip/dns/get dynamic-servers]").trim(),
-        "10.64.0.53"
-    );
+    let servers = client.exec(":put [/ip/dns/get dynamic-servers]");
+    let expected = if carrier.learns_dns { "10.64.0.53" } else { "" };
+    assert_eq!(servers.trim(), expected);
     // Packets of the session's size pass whole; longer ones are told of or go in pieces.
-    assert!(reaches("-s 1422 -M do"), "{}", client.log());
-    assert!(!reaches("-s 1423 -M do"));
+    let longest = carrier.mtu - 28;
+    assert!(reaches(&format!("-s {longest} -M do")), "{}", client.log());
+    assert!(!reaches(&format!("-s {} -M do", longest + 1)));
     assert!(reaches("-s 3000 -M dont"), "{}", server.log());
     let row = &server.rows("/ppp/active/print")[0];
     assert_eq!(row["name"], "anna");
@@ -73,6 +74,12 @@ fn a_client_of_pptp_reaches_the_world_and_both_come_back_after_a_kill() {
     comes_back_after_kills(test, &PPTP);
 }
 
+#[test]
+fn a_client_of_sstp_reaches_the_world_and_both_come_back_after_a_kill() {
+    let test = "a_client_of_sstp_reaches_the_world_and_both_come_back_after_a_kill";
+    comes_back_after_kills(test, &SSTP);
+}
+
 /// The default configuration is a client's router, and with the rules that `check` proposes a server.
 fn default_configuration(test: &str, carrier: &Carrier, client_settings: &str) {
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
@@ -109,10 +116,12 @@ fn default_configuration(test: &str, carrier: &Carrier, client_settings: &str) {
     until("a packet gets through", || reaches(""));
     // The other way: the home router is the server, and its firewall has no rule for that.
     router.exec(&format!(
-        "/interface/{service}-client/disable {client}; /interface/{service}-server/server/set enabled=yes \
+        "/interface/{service}-client/disable {client}; /interface/{service}-server/server/set enabled={} \
          default-profile=default; /ppp/secret/add name=bert password=geheim local-address=10.99.0.1 \
-         remote-address=10.99.0.2"
+         remote-address=10.99.0.2",
+        if carrier.service == SSTP.service { "no" } else { "yes" }
     ));
+    carrier.begin(&router);
     server.exec(&format!(
         "/interface/{service}-client/add name=to-home connect-to=192.0.2.1 user=bert password=geheim disabled=no"
     ));
@@ -224,4 +233,10 @@ fn sessions_of_l2tp_carry_ipv6() {
 #[test]
 fn sessions_of_pptp_carry_ipv6() {
     carries_ipv6("sessions_of_pptp_carry_ipv6", &PPTP);
+}
+
+#[test]
+fn the_default_configuration_is_a_client_and_a_server_of_sstp() {
+    let test = "the_default_configuration_is_a_client_and_a_server_of_sstp";
+    default_configuration(test, &SSTP, "");
 }

@@ -88,6 +88,11 @@ impl StartKey {
             short: Zeroizing::new([a, b, c, d, e, f, g, h]),
         }
     }
+
+    /// Returns the key of 128 bits.
+    pub fn long(&self) -> &[u8; 16] {
+        &self.long
+    }
 }
 
 impl fmt::Debug for StartKey {

@@ -23,6 +23,9 @@ impl Session {
         lengths: KeyLengths,
         keys: Option<MppeKeys>,
     ) -> bool {
+        if self.settings.is_encrypted {
+            return true;
+        }
         let encrypts = self.settings.can_encrypt && !lengths.is_empty();
         let keys = keys.filter(|_| policy != EncryptionPolicy::Off && encrypts);
         self.encryption = keys.map(|keys| Box::new(EncryptionState::new(policy, lengths, keys)));

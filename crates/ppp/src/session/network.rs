@@ -31,6 +31,7 @@ impl Session {
                 (grant.encryption, grant.key_lengths, keys)
             }
         };
+        let reported = settings.reports_keys.then(|| keys.clone().map(Box::new));
         if !self.prepare_encryption(policy, lengths, keys) {
             return self.close(DownReason::EncryptionRequired, now, out);
         }
@@ -41,6 +42,7 @@ impl Session {
             multilink: self.lcp.options.multilink(),
             method: self.lcp.options.method(settings.role),
         };
+        out.extend(reported.map(Action::Authenticated));
         out.push(Action::LinkUp(link));
         self.keepalive =
             { settings.keepalive }.map(|keepalive| KeepaliveTimer::new(keepalive, now));

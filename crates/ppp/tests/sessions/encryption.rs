@@ -122,6 +122,47 @@ fn a_policy_decides_about_sessions_that_cannot_encrypt() {
 }
 
 #[test]
+fn a_carrier_that_encrypts_needs_no_mppe_and_gets_the_keys_of_the_login() {
+    for (method, has_keys) in [(Method::MsChap2, true), (Method::Pap, false)] {
+        let link = |settings: Settings| Settings {
+            methods: Methods::NONE.with(method),
+            is_encrypted: true,
+            reports_keys: true,
+            ..settings
+        };
+        let settings = Settings {
+            encryption: EncryptionPolicy::Required,
+            ..link(client())
+        };
+        let verifier = granting(EncryptionPolicy::Required);
+        let mut pair = Pair::new(settings, link(server()), 8).with_verifier(verifier);
+        pair.start();
+        pair.run_for(MINUTE);
+        pair.assert_open();
+        let keys = [CLIENT, SERVER].map(|end| {
+            assert_eq!(encryption(&pair, end), None);
+            let mut log = pair.ends[end].log.iter();
+            let keys = log.find_map(|action| match action {
+                Action::Authenticated(keys) => Some(keys.clone()),
+                _ => None,
+            });
+            keys.expect("a report")
+        });
+        let [client, server] = keys;
+        assert_eq!(client.is_some(), has_keys, "{method:?}");
+        let (client, server) = (client.as_deref(), server.as_deref());
+        assert_eq!(
+            client.map(|keys| &keys.transmit),
+            server.map(|keys| &keys.receive)
+        );
+        assert_eq!(
+            client.map(|keys| &keys.receive),
+            server.map(|keys| &keys.transmit)
+        );
+    }
+}
+
+#[test]
 fn a_link_that_cannot_encrypt_carries_clear_text_unless_encryption_is_required() {
     for (policy, opens) in [
         (EncryptionPolicy::Allowed, true),

@@ -237,6 +237,7 @@ impl Pair {
                 | Action::BridgeDown
                 | Action::EncryptionUp(_)
                 | Action::FlushEncryption
+                | Action::Authenticated(_)
                 | Action::MtuReduced(_)
                 | Action::Deliver(_)
                 | Action::Count(_) => {}

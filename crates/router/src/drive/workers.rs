@@ -7,6 +7,7 @@ use dataplane::counters::{InterfaceTraffic, Traffic, interface_traffic};
 use dataplane::packet::Tuple;
 use dataplane::queueing::Change;
 use dataplane::rule::RuleCounters;
+use dataplane::stream::StreamRings;
 use dataplane::tap::Tapped;
 use dataplane::{Command, Counters, DropReason, Punt, Remote};
 use frame::reassembly::Reassembly;
@@ -70,6 +71,12 @@ impl Workers {
             self.settle_switched();
             self.seats = seats;
         }
+    }
+
+    /// Returns the rings between each worker and the tasks of byte streams, by worker.
+    pub fn streams(&self) -> Vec<Arc<StreamRings>> {
+        let all = self.remotes.iter();
+        all.map(|remote| Arc::clone(&remote.streams)).collect()
     }
 
     /// Returns the number of workers.

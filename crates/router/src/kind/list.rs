@@ -5,8 +5,8 @@ use menu::Item;
 #[cfg(test)]
 use super::null;
 use super::{
-    Registration, bond, bridge, l2tp, l2tp_ether, loopback, macvlan, port, pppoe, pptp, tunnel,
-    veth, vlan, vrrp, vxlan, wireguard,
+    Registration, bond, bridge, l2tp, l2tp_ether, loopback, macvlan, port, pppoe, pptp, sstp,
+    tunnel, veth, vlan, vrrp, vxlan, wireguard,
 };
 use crate::intent::Interface;
 
@@ -22,6 +22,7 @@ pub(super) const KINDS: &[Registration] = &[
     null::KIND,
     pppoe::KIND,
     pptp::KIND,
+    sstp::KIND,
     tunnel::KIND,
     veth::KIND,
     vlan::KIND,

@@ -26,6 +26,7 @@ mod point_to_point;
 mod port;
 pub(crate) mod pppoe;
 pub(crate) mod pptp;
+pub(crate) mod sstp;
 mod station;
 #[cfg(test)]
 mod tests;

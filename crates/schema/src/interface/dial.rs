@@ -4,6 +4,7 @@ use menu::{Flag, Item, Kind, Menu, MenuShape, Property};
 
 use super::RESET_COUNTERS;
 use super::pppoe_client::MONITOR;
+use super::sstp_client::CIPHERS;
 use crate::declare::{HOST, PPP_AUTHENTICATION, list, no, number, reference, secret, text, words};
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
 
@@ -127,6 +128,26 @@ pub(crate) const ENABLED: Property = no("enabled", "Whether the server runs");
 /// TLS versions.
 pub(crate) const TLS: Property =
     words("tls-version", &["any", "only-1.2"], "TLS versions").default("any");
+
+/// Ciphers of SSTP.
+pub(crate) const fn ciphers() -> Property {
+    list(
+        "ciphers",
+        &CIPHERS,
+        "TLS ciphers; aes256-sha alone is refused, as TLS here has no CBC suites",
+    )
+    .default("aes256-sha,aes256-gcm-sha384")
+}
+
+/// Perfect forward secrecy of SSTP.
+pub(crate) const fn pfs() -> Property {
+    words(
+        "pfs",
+        &["no", "required", "yes"],
+        "Perfect forward secrecy; always in force, as TLS here has no key exchange without",
+    )
+    .default("no")
+}
 
 /// A server interface for the sessions of one user.
 pub(crate) const BINDING: &[Property] = &[

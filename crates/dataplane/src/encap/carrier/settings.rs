@@ -2,6 +2,7 @@
 
 use crate::encap::l2tp::L2tp;
 use crate::encap::pptp::Pptp;
+use crate::encap::stream::Stream;
 use crate::out::OutId;
 
 /// The carrier of a session.
@@ -13,6 +14,8 @@ pub enum Carrier {
     L2tp(L2tp),
     /// PPTP in GRE packets.
     Pptp(Pptp),
+    /// A byte stream, such as that of SSTP.
+    Stream(Stream),
 }
 
 impl From<OutId> for Carrier {
@@ -30,5 +33,11 @@ impl From<L2tp> for Carrier {
 impl From<Pptp> for Carrier {
     fn from(call: Pptp) -> Self {
         Self::Pptp(call)
+    }
+}
+
+impl From<Stream> for Carrier {
+    fn from(session: Stream) -> Self {
+        Self::Stream(session)
     }
 }

@@ -328,9 +328,10 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Reasons that tests elsewhere cover.
-const ELSEWHERE: [&[DropReason]; 16] = [
+const ELSEWHERE: [&[DropReason]; 17] = [
     &OF_L2TP,
     &OF_PPTP,
+    &OF_STREAMS,
     &OF_MPPE,
     &OF_SESSIONS,
     &OF_PPP,
@@ -373,6 +374,22 @@ const OF_PPTP: [DropReason; 8] = [
     DropReason::PptpState,
     DropReason::PptpDisabled,
     DropReason::PptpFull,
+];
+
+/// Covered by the tests of SSTP and of byte streams: of packets in their encapsulation, of messages in the machine.
+const OF_STREAMS: [DropReason; 12] = [
+    DropReason::SstpTls,
+    DropReason::SstpRequest,
+    DropReason::SstpMalformed,
+    DropReason::SstpUnknown,
+    DropReason::SstpState,
+    DropReason::SstpProtocol,
+    DropReason::SstpBinding,
+    DropReason::SstpUnbound,
+    DropReason::SstpDisabled,
+    DropReason::SstpFull,
+    DropReason::StreamFull,
+    DropReason::StreamUnknown,
 ];
 
 /// Covered by the tests of PPPoE: of sessions here, of discovery in its machines.

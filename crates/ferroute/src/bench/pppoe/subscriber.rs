@@ -233,6 +233,7 @@ impl Subscriber {
                 | ppp::Action::BridgeDown
                 | ppp::Action::EncryptionUp(_)
                 | ppp::Action::FlushEncryption
+                | ppp::Action::Authenticated(_)
                 | ppp::Action::Verify(_)
                 | ppp::Action::LinkUp(_)
                 | ppp::Action::MtuReduced(_)

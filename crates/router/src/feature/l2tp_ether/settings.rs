@@ -59,7 +59,7 @@ impl Client {
 
 impl ClientSettings for Client {
     const TOPICS: &'static str = "l2tp";
-    const NO_IPV6: &'static str = "L2TP over IPv6 is not implemented";
+    const NO_IPV6: Option<&'static str> = Some("L2TP over IPv6 is not implemented");
 
     fn dial(&self) -> &Dial {
         &self.dial

@@ -148,6 +148,12 @@ impl Ppp {
                     let received = session.has_received();
                     answers.push(Event::Traffic { received });
                 }
+                Action::Authenticated(keys) => {
+                    let (at, link) = (session.carrier, session.link);
+                    self.of_carrier(at, now, out, |carrier, out| {
+                        carrier.authenticated(link, keys.as_deref(), now, out);
+                    });
+                }
                 Action::LinkUp(link) => {
                     if !self.link_up(serial, link, out) {
                         answers.push(Event::Close(CloseReason::Internal));

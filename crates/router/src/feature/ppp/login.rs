@@ -109,6 +109,8 @@ impl Ppp {
     ) -> Event<'static> {
         let user = grant.user.clone();
         let profile = &grant.profile;
+        let session = self.sessions.get(&serial);
+        let is_encrypted = session.is_some_and(|session| session.setup.settings.is_encrypted);
         let is_one = grant.is_local() && profile.only_one == Some(true);
         let refusal = match () {
             () if is_one && self.sessions_of_user(&user).next().is_some() => Some(Refusal::OnlyOne),
@@ -117,7 +119,7 @@ impl Ppp {
             {
                 Some(Refusal::PortLimit)
             }
-            () if lacks_encryption(&grant, &proof) => Some(Refusal::Encryption),
+            () if !is_encrypted && lacks_encryption(&grant, &proof) => Some(Refusal::Encryption),
             () => None,
         };
         if let Some(refusal) = refusal {

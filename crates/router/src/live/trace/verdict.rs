@@ -74,6 +74,7 @@ impl Control {
             End::Exit(Exit::Collect | Exit::Join(_)) => {
                 ("delivered", "held until its datagram is whole".to_owned())
             }
+            End::Exit(Exit::Stream) => ("sent", "sent by the connection of its session".to_owned()),
             End::Exit(Exit::Finish { .. }) => ("sent", "sent in pieces".to_owned()),
             End::Exit(Exit::Punt(PuntReason::Unresolved(hop))) => {
                 let to = match ipv6 {

@@ -1,11 +1,11 @@
 //! `/interface/sstp-server/server`: the SSTP server.
 
-use menu::{Menu, OldProperty};
+use menu::{Menu, MenuShape, OldProperty};
 
-use crate::declare::{certificate, list, no, number, words};
-use crate::fragment::idle_settings;
-use crate::interface::dial::{ENABLED, TLS, UNIT, authentication, keepalive, profile, units};
-use crate::interface::sstp_client::CIPHERS;
+use crate::declare::{certificate, no, number};
+use crate::interface::dial::{
+    ENABLED, TLS, UNIT, authentication, ciphers, keepalive, pfs, profile, units,
+};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -18,13 +18,20 @@ pub(crate) static MENU: Menu = Menu {
             keepalive("60"),
             profile("default-profile", "default"),
             authentication("pap,chap,mschap1,mschap2"),
-            certificate("certificate", "The server's certificate"),
+            certificate(
+                "certificate",
+                "The server's certificate; the server does not run without",
+            ),
             no("verify-client-certificate", "Verify clients' certificates"),
-            words("pfs", &["no", "required", "yes"], "Perfect forward secrecy").default("no"),
+            pfs(),
             TLS,
-            list("ciphers", &CIPHERS, "TLS ciphers").default("aes256-sha,aes256-gcm-sha384"),
+            ciphers(),
         ],
     ],
     old: &[OldProperty::gone("force-aes")],
-    ..idle_settings("/interface/sstp-server/server", "SSTP server")
+    ..Menu::new(
+        "/interface/sstp-server/server",
+        MenuShape::Settings,
+        "SSTP server",
+    )
 };

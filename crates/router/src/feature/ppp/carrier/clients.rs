@@ -1,7 +1,7 @@
 //! Items of clients of tunnels, such as `/interface/l2tp-client`: when they dial, and to which address.
 
 use core::fmt::Debug;
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ impl Remote {
 pub(in crate::feature) trait ClientSettings: Debug + PartialEq {
     /// Topics of its log lines, without the severity: `l2tp,ppp`.
     const TOPICS: &'static str;
-    /// Log line of a client whose server has an IPv6 address.
-    const NO_IPV6: &'static str;
+    /// Log line of a client whose server has an IPv6 address; `None` if it may have one.
+    const NO_IPV6: Option<&'static str>;
 
     /// Returns the settings that all services share.
     fn dial(&self) -> &Dial;
@@ -87,6 +87,12 @@ struct ClientItem<S> {
 }
 
 impl<S: ClientSettings> ClientItem<S> {
+    /// Returns true for settings that this router does not implement.
+    fn is_lacking(&self) -> bool {
+        let settings = self.settings.as_ref();
+        settings.is_some_and(|settings| settings.missing().is_some())
+    }
+
     fn waits_for_packets(&self) -> bool {
         let settings = self.settings.as_ref();
         settings.is_some_and(|settings| settings.is_on_demand()) && !self.is_demanded
@@ -101,7 +107,7 @@ pub(in crate::feature) enum Step {
     /// Let PPP end the session.
     Close(LinkId),
     /// Open a connection to this address, and a session.
-    Dial(ItemId, Ipv4Addr),
+    Dial(ItemId, IpAddr),
 }
 
 /// All client items.
@@ -205,10 +211,10 @@ impl<S: ClientSettings> Clients<S> {
         let label = &settings.dial().name;
         let why = match client.remote {
             _ if settings.missing().is_some() => settings.missing(),
-            Some(IpAddr::V6(_)) => Some(S::NO_IPV6),
             None => Some("resolving the name of the server..."),
-            Some(IpAddr::V4(_)) if client.waits_for_packets() => Some("waiting for packets..."),
-            Some(IpAddr::V4(_)) => None,
+            Some(IpAddr::V6(_)) if S::NO_IPV6.is_some() => S::NO_IPV6,
+            Some(_) if client.waits_for_packets() => Some("waiting for packets..."),
+            Some(_) => None,
         };
         let severity = match settings.missing() {
             Some(_) => "error",
@@ -231,7 +237,7 @@ impl<S: ClientSettings> Clients<S> {
                 continue;
             };
             let is_ready = client.settings.is_some() && client.state == State::Waiting;
-            if let (true, Some(IpAddr::V4(remote))) = (is_ready, client.remote) {
+            if let (true, Some(remote)) = (is_ready, client.remote) {
                 client.state = State::Dialling;
                 return Some(Step::Dial(id, remote));
             }
@@ -268,7 +274,7 @@ impl<S: ClientSettings> Clients<S> {
             return;
         };
         client.is_demanded = false;
-        if client.settings.is_none() || client.waits_for_packets() {
+        if client.settings.is_none() || client.waits_for_packets() || client.is_lacking() {
             return self.begin(id, now, out);
         }
         client.state = State::Waiting;

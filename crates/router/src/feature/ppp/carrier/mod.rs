@@ -12,8 +12,12 @@ mod bare;
 mod budget;
 pub(in crate::feature) mod clients;
 mod l2tp;
+mod links;
 mod pppoe;
 mod pptp;
+mod sstp;
+mod tunnel;
+mod units;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,6 +45,7 @@ const CARRIERS: &[Registration] = &[
     l2tp::CARRIER,
     pppoe::CARRIER,
     pptp::CARRIER,
+    sstp::CARRIER,
 ];
 
 /// Registration of a carrier.
@@ -147,6 +152,17 @@ pub(in crate::feature::ppp) trait Carrier: Debug + Send {
 
     /// Returns the interface kind of an open session on a link; `None` for an unknown link.
     fn kind(&self, link: LinkId) -> Option<AnyKind>;
+
+    /// Handles the keys that authentication gave, for settings that ask for them ([`ppp::Settings::reports_keys`]);
+    /// `None` for a method without keys.
+    fn authenticated(
+        &mut self,
+        _link: LinkId,
+        _keys: Option<&ppp::MppeKeys>,
+        _now: Instant,
+        _out: &mut CarrierOutput<'_>,
+    ) {
+    }
 
     /// The session of a link is open: a client resets its backoff, a server counts the link as established.
     fn opened(&mut self, link: LinkId);

@@ -1,12 +1,10 @@
 //! L2TP sessions by link number: those of clients, and those of the server.
 
-use std::collections::BTreeMap;
-
 use dataplane::encap::l2tp::{CallIds, Received, Sequence};
 use l2tp::{Opened, Path, SessionId, data_header};
 
-use super::super::LinkId;
 use super::super::budget::Budget;
+use super::super::links::LinkState;
 use crate::feature::hear::Datagram;
 use crate::feature::l2tp::{datagram, v4};
 use crate::intent::ItemId;
@@ -78,39 +76,14 @@ impl Link {
     }
 }
 
-/// All links.
-#[derive(Debug, Default)]
-pub(super) struct Links {
-    last: u64,
-    all: BTreeMap<LinkId, Link>,
-    sessions: BTreeMap<SessionId, LinkId>,
-}
+impl LinkState for Link {
+    type Key = SessionId;
 
-impl Links {
-    /// Adds a link.
-    pub(super) fn add(&mut self, link: Link) -> LinkId {
-        self.last += 1;
-        let id = LinkId(self.last);
-        self.sessions.insert(link.session, id);
-        self.all.insert(id, link);
-        id
+    fn key(&self) -> SessionId {
+        self.session
     }
 
-    /// Removes a link.
-    pub(super) fn remove(&mut self, id: LinkId) -> Option<Link> {
-        let link = self.all.remove(&id)?;
-        self.sessions.remove(&link.session);
-        Some(link)
-    }
-
-    /// Returns a link.
-    pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
-        self.all.get(&id)
-    }
-
-    /// Returns the link of a session.
-    pub(super) fn find_mut(&mut self, session: SessionId) -> Option<(LinkId, &mut Link)> {
-        let id = *self.sessions.get(&session)?;
-        Some((id, self.all.get_mut(&id)?))
+    fn client(&self) -> Option<ItemId> {
+        self.client
     }
 }

@@ -12,23 +12,20 @@ use std::sync::Arc;
 
 use dataplane::DropReason;
 use dataplane::service::{Match, Service};
-use frame::InterfaceId;
 use l2tp::{Action, Endpoint, Event, Opened, Path, Reason};
 use machine::{Instant, Machine, Rng};
-use menu::{Changes, Id};
+use menu::Item;
 
-use self::links::{Link, Links, Uses};
+use self::links::{Link, Uses};
 use self::settings::{Client, Server};
-use super::clients::{Clients, Step};
-use super::{
-    Carrier, CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration,
-};
+use super::tunnel::{self, Ends, Tunnel};
+use super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration};
 use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::l2tp::{
     IDENTITY, PORT, SECRETS, SERVER, SERVICE, datagram, drop_of, identity, is_of_version_3,
     is_protected, secrets, service,
 };
-use crate::feature::{Effect, Effects, View, concerns, each_item};
+use crate::feature::{Effect, Effects, View};
 use crate::intent::ItemId;
 use crate::kind::{AnyKind, l2tp as kind};
 use crate::running::Running;
@@ -39,13 +36,7 @@ const RANDOM_PORTS: (u16, u16) = (49_152, 16_384);
 const PAYLOAD: u16 = 65_000;
 
 pub(super) const CARRIER: Registration = Registration {
-    menus: &[
-        kind::CLIENT_MENU,
-        kind::SERVER_MENU,
-        SERVER,
-        SECRETS,
-        IDENTITY,
-    ],
+    menus: L2tp::MENUS,
     create: |secrets| Box::new(L2tp::new(secrets)),
 };
 
@@ -53,8 +44,7 @@ pub(super) const CARRIER: Registration = Registration {
 #[derive(Debug)]
 struct L2tp {
     machine: Endpoint,
-    links: Links,
-    clients: Clients<Client>,
+    ends: Ends<Client, Link>,
     /// Source ports of clients with `random-source-port`.
     ports: BTreeMap<ItemId, u16>,
     server: Option<Server>,
@@ -73,31 +63,11 @@ impl L2tp {
         };
         Self {
             machine: Endpoint::new(settings, secrets.split()),
-            links: Links::default(),
-            clients: Clients::new(),
+            ends: Ends::default(),
             ports: BTreeMap::new(),
             server: None,
             rng: secrets.split(),
         }
-    }
-
-    /// Reads the settings of the server, and what both roles share.
-    fn configure(&mut self, view: &View<'_>, out: &mut CarrierOutput<'_>) {
-        let identity = identity(view.store);
-        let server = view.store.settings(SERVER);
-        let server = server.map(|item| Server::read(item, identity));
-        let settings = l2tp::Server {
-            host_name: identity.into(),
-            is_enabled: server.as_ref().is_some_and(|server| server.is_enabled),
-            max_sessions: server.as_ref().and_then(|server| server.max_sessions),
-            one_session_per_host: server
-                .as_ref()
-                .is_some_and(|server| server.one_session_per_host),
-            secrets: secrets(view.store),
-            pseudowire: None,
-        };
-        self.server = server;
-        self.feed(Event::Configure(settings), view.now, out);
     }
 
     /// Passes an event to the machine and carries out its actions. Returns the drop of an ignored datagram.
@@ -124,7 +94,7 @@ impl L2tp {
                 Action::Send(path, bytes) => send(&path, bytes, out.effects),
                 Action::Opened(opened) => self.opened(&opened, now, out),
                 Action::Packet(session, packet) => {
-                    let Some((id, link)) = self.links.find_mut(session) else {
+                    let Some((id, link)) = self.ends.links.find_mut(session) else {
                         dropped = Some(DropReason::L2tpUnknown);
                         continue;
                     };
@@ -135,17 +105,15 @@ impl L2tp {
                 }
                 Action::Moved(sessions, path) => {
                     for session in sessions {
-                        if let Some((id, link)) = self.links.find_mut(session) {
+                        if let Some((id, link)) = self.ends.links.find_mut(session) {
                             link.path = path;
                             out.events.push(LinkEvent::Changed(id));
                         }
                     }
                 }
                 Action::Closed(session, reason) => {
-                    let link = self.links.find_mut(session).map(|(id, _)| id);
-                    let gone = link.and_then(|id| Some((id, self.links.remove(id)?)));
-                    if let Some((id, link)) = gone {
-                        self.closed(id, &link, &reason, now, out);
+                    if let Some((id, link)) = self.ends.links.remove_by_key(session) {
+                        self.lost(id, &link, &reason, now, out);
                     }
                 }
                 Action::Failed(client, reason) => self.failed(client, &reason, now, out),
@@ -165,19 +133,14 @@ impl L2tp {
             self.feed(Event::Close(opened.session), now, out);
             return;
         };
-        let link = self.links.add(Link::new(opened, uses));
-        if let Some(client) = opened.client
-            && !self.clients.linked(client, link)
-        {
-            self.links.remove(link);
-            self.feed(Event::Close(opened.session), now, out);
-            return;
+        match tunnel::add_link(self, Link::new(opened, uses)) {
+            Some(link) => out.events.push(LinkEvent::Up(link, Box::new(setup))),
+            None => _ = self.feed(Event::Close(opened.session), now, out),
         }
-        out.events.push(LinkEvent::Up(link, Box::new(setup)));
     }
 
     fn setup_of_client(&self, client: ItemId, opened: &Opened) -> Option<(LinkSetup, Uses)> {
-        let settings = self.clients.settings(client)?;
+        let settings = self.ends.clients.settings(client)?;
         let uses = Uses {
             fast_path: settings.is_fast,
             ipsec: settings.needs_ipsec,
@@ -210,7 +173,7 @@ impl L2tp {
     }
 
     /// Reports the end of a session that this end did not request.
-    fn closed(
+    fn lost(
         &mut self,
         id: LinkId,
         link: &Link,
@@ -228,7 +191,7 @@ impl L2tp {
             .log("l2tp,debug", format!("session with {address}: {reason}"));
         out.events.push(LinkEvent::Down(id, down));
         if let Some(client) = link.client {
-            self.clients.ended(client, now, out.effects);
+            self.ends.clients.ended(client, now, out.effects);
         }
     }
 
@@ -239,76 +202,51 @@ impl L2tp {
         now: Instant,
         out: &mut CarrierOutput<'_>,
     ) {
-        if let Some(settings) = self.clients.settings(client) {
-            let message = format!("{}: terminating... - {reason}", settings.dial.name);
-            out.effects.log("l2tp,ppp,info", message);
-        }
         // A server that was restarted has lost its associations, and receives nothing that this end protects.
-        let settings = self.clients.settings(client);
+        let settings = self.ends.clients.settings(client);
         let is_protected = settings.is_some_and(|settings| settings.needs_ipsec);
-        let remote = self.clients.server(client).filter(|_| is_protected);
+        let remote = self.ends.clients.server(client).filter(|_| is_protected);
         if let Some(remote) = remote.filter(|_| *reason == Reason::Timeout) {
             out.effects.push(Effect::ResetIke(remote));
         }
-        self.clients.ended(client, now, out.effects);
+        tunnel::failed(self, client, reason, now, out.effects);
     }
 
     /// Returns whether messages of an address are accepted only if a policy protects them.
     fn needs_ipsec(&self, path: &Path) -> bool {
         let server = self.server.as_ref();
-        let of_client = self.clients.of_server(path.address());
+        let of_client = self.ends.clients.of_server(path.address());
         let of_client = of_client.map(|client| client.needs_ipsec);
         of_client.unwrap_or_else(|| server.is_some_and(|server| server.needs_ipsec))
     }
-
-    fn step(&mut self, step: Step, now: Instant, out: &mut CarrierOutput<'_>) {
-        match step {
-            Step::Hangup(client) => {
-                self.feed(Event::Hangup(client), now, out);
-            }
-            Step::Close(link) => out.events.push(LinkEvent::Close(link)),
-            Step::Dial(client, remote) => {
-                let settings = self.clients.settings(client);
-                let source = settings.and_then(|settings| settings.source);
-                let is_protected = settings.is_some_and(|settings| settings.needs_ipsec);
-                let local = source.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-                let port = self.ports.get(&client).copied().unwrap_or(PORT);
-                let path = Path {
-                    local: SocketAddr::new(local, port),
-                    remote: SocketAddr::new(IpAddr::V4(remote), PORT),
-                    is_protected,
-                };
-                let dial = Event::Dial {
-                    client,
-                    path,
-                    pseudowire: None,
-                };
-                self.feed(dial, now, out);
-            }
-        }
-    }
 }
 
-impl Carrier for L2tp {
-    fn service(&self) -> &'static str {
-        SERVICE
+impl Tunnel for L2tp {
+    type Client = Client;
+    type Link = Link;
+
+    const SERVICE: &'static str = SERVICE;
+    const MENUS: &'static [&'static str] = &[
+        kind::CLIENT_MENU,
+        kind::SERVER_MENU,
+        SERVER,
+        SECRETS,
+        IDENTITY,
+    ];
+    const CLIENT_MENU: &'static str = kind::CLIENT_MENU;
+    const BINDING_MENU: &'static str = kind::SERVER_MENU;
+
+    fn ends(&self) -> &Ends<Client, Link> {
+        &self.ends
     }
 
-    fn menus(&self) -> &'static [&'static str] {
-        CARRIER.menus
-    }
-
-    fn client_menu(&self) -> Option<&'static str> {
-        Some(kind::CLIENT_MENU)
-    }
-
-    fn binding_menu(&self) -> Option<&'static str> {
-        Some(kind::SERVER_MENU)
+    fn ends_mut(&mut self) -> &mut Ends<Client, Link> {
+        &mut self.ends
     }
 
     fn services(&self) -> Vec<Service> {
         let serves = self.server.as_ref().is_some_and(|server| server.is_enabled);
-        if !serves && !self.clients.any() {
+        if !serves && !self.ends.clients.any() {
             return Vec::new();
         }
         let ports: BTreeSet<u16> = self.ports.values().copied().chain([PORT]).collect();
@@ -318,42 +256,37 @@ impl Carrier for L2tp {
         vec![service(matches.collect())]
     }
 
-    fn apply_changes(
-        &mut self,
-        view: &View<'_>,
-        changes: Option<&Changes>,
-        out: &mut CarrierOutput<'_>,
-    ) {
-        if concerns(&[SERVER, SECRETS, IDENTITY], changes) {
-            self.configure(view, out);
-        }
-        let mut changed = Vec::new();
-        each_item(view, kind::CLIENT_MENU, changes, |id, item| {
-            changed.push((id, item.and_then(Client::read)));
-        });
-        for (id, settings) in changed {
-            let is_random = { settings.as_ref() }.is_some_and(|client| client.has_random_port);
-            match is_random {
-                true => {
-                    _ = self
-                        .ports
-                        .entry(id)
-                        .or_insert_with(|| random_port(&mut self.rng))
-                }
-                false => _ = self.ports.remove(&id),
-            }
-            if let Some(step) = self.clients.set(id, settings, view.now, out.effects) {
-                self.step(step, view.now, out);
-            }
-        }
+    fn configure(&mut self, view: &View<'_>, out: &mut CarrierOutput<'_>) {
+        let identity = identity(view.store);
+        let server = view.store.settings(SERVER);
+        let server = server.map(|item| Server::read(item, identity));
+        let settings = l2tp::Server {
+            host_name: identity.into(),
+            is_enabled: server.as_ref().is_some_and(|server| server.is_enabled),
+            max_sessions: server.as_ref().and_then(|server| server.max_sessions),
+            one_session_per_host: server
+                .as_ref()
+                .is_some_and(|server| server.one_session_per_host),
+            secrets: secrets(view.store),
+            pseudowire: None,
+        };
+        self.server = server;
+        self.feed(Event::Configure(settings), view.now, out);
     }
 
-    fn interfaces_changed(
-        &mut self,
-        _: &BTreeSet<InterfaceId>,
-        _: &Running<'_>,
-        _: &mut CarrierOutput<'_>,
-    ) {
+    fn read_client(&mut self, id: ItemId, item: Option<&Item>) -> Option<Client> {
+        let settings = item.and_then(Client::read);
+        let is_random = { settings.as_ref() }.is_some_and(|client| client.has_random_port);
+        match is_random {
+            true => {
+                _ = self
+                    .ports
+                    .entry(id)
+                    .or_insert_with(|| random_port(&mut self.rng))
+            }
+            false => _ = self.ports.remove(&id),
+        }
+        settings
     }
 
     fn receive(
@@ -362,9 +295,6 @@ impl Carrier for L2tp {
         running: &Running<'_>,
         out: &mut CarrierOutput<'_>,
     ) -> ReceiveOutcome {
-        if heard.service != SERVICE {
-            return ReceiveOutcome::NotMine;
-        }
         if is_of_version_3(heard) {
             return ReceiveOutcome::NotMine;
         }
@@ -386,65 +316,49 @@ impl Carrier for L2tp {
         }
     }
 
-    fn tick(&mut self, now: Instant, out: &mut CarrierOutput<'_>) {
-        while let Some(step) = self.clients.due(now) {
-            self.step(step, now, out);
-        }
+    fn dial(&mut self, client: ItemId, remote: IpAddr, now: Instant, out: &mut CarrierOutput<'_>) {
+        let settings = self.ends.clients.settings(client);
+        let source = settings.and_then(|settings| settings.source);
+        let is_protected = settings.is_some_and(|settings| settings.needs_ipsec);
+        let local = source.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        let port = self.ports.get(&client).copied().unwrap_or(PORT);
+        let path = Path {
+            local: SocketAddr::new(local, port),
+            remote: SocketAddr::new(remote, PORT),
+            is_protected,
+        };
+        let dial = Event::Dial {
+            client,
+            path,
+            pseudowire: None,
+        };
+        self.feed(dial, now, out);
+    }
+
+    fn hang_up(&mut self, client: ItemId, now: Instant, out: &mut CarrierOutput<'_>) {
+        self.feed(Event::Hangup(client), now, out);
+    }
+
+    fn run_timers(&mut self, now: Instant, out: &mut CarrierOutput<'_>) {
         let mut actions = Vec::new();
         self.machine.tick(now, &mut actions);
         self.carry_out(actions, now, out);
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        let machine = self.machine.deadline().map(|(at, _)| at);
-        machine.into_iter().chain(self.clients.deadline()).min()
+    fn next_timer(&self) -> Option<Instant> {
+        self.machine.deadline().map(|(at, _)| at)
     }
 
-    fn send(&mut self, link: LinkId, packet: &[u8], out: &mut Effects) {
-        if let Some(link) = self.links.get(link) {
-            out.push(Effect::Datagram(Box::new(link.datagram(packet))));
-        }
+    fn send(&self, link: &Link, packet: &[u8], out: &mut Effects) {
+        out.push(Effect::Datagram(Box::new(link.datagram(packet))));
     }
 
-    fn kind(&self, link: LinkId) -> Option<AnyKind> {
-        Some(self.links.get(link)?.kind()?.into())
+    fn kind(&self, link: &Link) -> Option<AnyKind> {
+        Some(link.kind()?.into())
     }
 
-    fn opened(&mut self, link: LinkId) {
-        let client = self.links.get(link).and_then(|link| link.client);
-        if let Some(client) = client {
-            self.clients.opened(client);
-        }
-    }
-
-    fn close(&mut self, link: LinkId, now: Instant, out: &mut Effects) {
-        let Some(gone) = self.links.remove(link) else {
-            return;
-        };
-        // A closed link has no further events.
-        let out = &mut CarrierOutput::new(out);
-        self.feed(Event::Close(gone.session), now, out);
-        if let Some(client) = gone.client {
-            self.clients.ended(client, now, out.effects);
-        }
-    }
-
-    fn resolved(
-        &mut self,
-        name: &str,
-        addresses: &[IpAddr],
-        now: Instant,
-        out: &mut CarrierOutput<'_>,
-    ) {
-        self.clients.resolved(name, addresses, now, out.effects);
-    }
-
-    fn dial(&mut self, item: Id, now: Instant, out: &mut CarrierOutput<'_>) {
-        self.clients.demand(item.0, now, out.effects);
-    }
-
-    fn client_status(&self, item: Id) -> Option<&'static str> {
-        self.clients.status(item.0)
+    fn closed(&mut self, _: LinkId, link: Link, now: Instant, out: &mut CarrierOutput<'_>) {
+        self.feed(Event::Close(link.session), now, out);
     }
 }
 

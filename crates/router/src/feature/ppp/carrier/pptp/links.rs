@@ -1,15 +1,15 @@
 //! PPTP calls by link number: those of clients, and those of the server.
 
 use core::net::Ipv4Addr;
-use std::collections::BTreeMap;
 
 use dataplane::encap::pptp::Numbers;
 use pptp::gre::{MAX_HEADER, write};
 use pptp::{CallId, Opened};
 use wire::{Protocol, ipv4};
 
+use super::super::LinkSetup;
 use super::super::budget::Budget;
-use super::super::{LinkId, LinkSetup};
+use super::super::links::LinkState;
 use crate::intent::ItemId;
 use crate::kind::pptp as kind;
 
@@ -74,44 +74,14 @@ impl Link {
     }
 }
 
-/// All links.
-#[derive(Debug, Default)]
-pub(super) struct Links {
-    last: u64,
-    all: BTreeMap<LinkId, Link>,
-    calls: BTreeMap<CallId, LinkId>,
-}
+impl LinkState for Link {
+    type Key = CallId;
 
-impl Links {
-    /// Adds a link.
-    pub(super) fn add(&mut self, link: Link) -> LinkId {
-        self.last += 1;
-        let id = LinkId(self.last);
-        self.calls.insert(link.call, id);
-        self.all.insert(id, link);
-        id
+    fn key(&self) -> CallId {
+        self.call
     }
 
-    /// Removes a link.
-    pub(super) fn remove(&mut self, id: LinkId) -> Option<Link> {
-        let link = self.all.remove(&id)?;
-        self.calls.remove(&link.call);
-        Some(link)
-    }
-
-    /// Returns a link.
-    pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
-        self.all.get(&id)
-    }
-
-    /// Returns a link.
-    pub(super) fn get_mut(&mut self, id: LinkId) -> Option<&mut Link> {
-        self.all.get_mut(&id)
-    }
-
-    /// Returns the link of a call.
-    pub(super) fn find_mut(&mut self, call: CallId) -> Option<(LinkId, &mut Link)> {
-        let id = *self.calls.get(&call)?;
-        Some((id, self.all.get_mut(&id)?))
+    fn client(&self) -> Option<ItemId> {
+        self.client
     }
 }

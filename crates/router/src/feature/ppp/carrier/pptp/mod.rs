@@ -7,28 +7,25 @@ mod links;
 mod settings;
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dataplane::DropReason;
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
 use machine::{Duration, Instant, Machine, Rng};
-use menu::{Changes, Id};
+use menu::Item;
 use pptp::gre::Packet;
 use pptp::{Action, ConnectionId, Endpoint, Event, Fault, Opened, Reason};
 use wire::{Protocol, ipv4};
 
-use self::links::{Link, Links, PPP_ADDRESS};
+use self::links::{Link, PPP_ADDRESS};
 use self::settings::{Client, Server};
-use super::clients::{Clients, Step};
-use super::{
-    Carrier, CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration,
-};
+use super::tunnel::{self, Ends, Tunnel};
+use super::{CarrierOutput, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, Registration};
 use crate::drive::timers::Timers;
 use crate::feature::hear::{Outgoing, ReceiveOutcome, ReceivedPacket};
-use crate::feature::stream::{StreamEvent, StreamId, StreamRequest};
-use crate::feature::{Effect, Effects, View, concerns, each_item};
+use crate::feature::stream::{StreamEvent, StreamForm, StreamId, StreamRequest};
+use crate::feature::{Effect, Effects, View};
 use crate::intent::ItemId;
 use crate::kind::{AnyKind, pptp as kind};
 use crate::running::Running;
@@ -53,7 +50,7 @@ const QUIET: Duration = Duration::from_secs(3);
 const PAYLOAD: u16 = 65_000;
 
 pub(super) const CARRIER: Registration = Registration {
-    menus: &[kind::CLIENT_MENU, kind::SERVER_MENU, SERVER, IDENTITY],
+    menus: Pptp::MENUS,
     create: |secrets| Box::new(Pptp::new(secrets)),
 };
 
@@ -61,8 +58,7 @@ pub(super) const CARRIER: Registration = Registration {
 #[derive(Debug)]
 struct Pptp {
     machine: Endpoint,
-    links: Links,
-    clients: Clients<Client>,
+    ends: Ends<Client, Link>,
     server: Option<Server>,
     /// The program listens on the port of control connections.
     listens: bool,
@@ -74,39 +70,11 @@ impl Pptp {
     fn new(secrets: &mut Rng) -> Self {
         Self {
             machine: Endpoint::new(pptp::Server::default(), secrets.split()),
-            links: Links::default(),
-            clients: Clients::new(),
+            ends: Ends::default(),
             server: None,
             listens: false,
             timers: Timers::default(),
         }
-    }
-
-    /// Reads the settings of the server, and what both roles share.
-    fn configure(&mut self, view: &View<'_>, out: &mut CarrierOutput<'_>) {
-        let identity = view.store.settings(IDENTITY);
-        let identity = identity.map_or("MikroTik", |item| item.text("name"));
-        let server = view.store.settings(SERVER);
-        self.server = server.map(|item| Server::read(item, identity));
-        let is_enabled = self.server.as_ref().is_some_and(|server| server.is_enabled);
-        let settings = pptp::Server {
-            host_name: identity.into(),
-            is_enabled,
-        };
-        if is_enabled != self.listens {
-            self.listens = is_enabled;
-            out.effects.push(Effect::Stream(StreamRequest::Listen {
-                service: SERVICE,
-                port: PORT,
-                on: is_enabled,
-            }));
-            if is_enabled {
-                let message =
-                    "server enabled: its encryption is broken, IKEv2 and WireGuard are not";
-                out.effects.log("pptp,warning", message.to_owned());
-            }
-        }
-        self.feed(Event::Configure(settings), view.now, out);
     }
 
     /// Passes an event to the machine and carries out its actions.
@@ -123,6 +91,9 @@ impl Pptp {
                     let request = StreamRequest::Connect {
                         stream: stream(connection),
                         to: SocketAddr::new(remote.into(), PORT),
+                        proxy: None,
+                        tls: None,
+                        form: StreamForm::Plain,
                     };
                     out.effects.push(Effect::Stream(request));
                 }
@@ -137,13 +108,13 @@ impl Pptp {
                 }
                 Action::Opened(opened) => self.opened(&opened, now, out),
                 Action::Closed(call, reason) => {
-                    let link = self.links.find_mut(call).map(|(id, _)| id);
-                    let gone = link.and_then(|id| Some((id, self.remove(id)?)));
-                    if let Some((id, link)) = gone {
-                        self.closed(id, &link, reason, now, out);
+                    if let Some((id, link)) = self.ends.links.remove_by_key(call) {
+                        self.lost(id, &link, reason, now, out);
                     }
                 }
-                Action::Failed(client, reason) => self.failed(client, reason, now, out),
+                Action::Failed(client, reason) => {
+                    tunnel::failed(self, client, &reason, now, out.effects);
+                }
                 Action::Ignored(fault) => out.effects.push(Effect::Lost(drop_of(fault), 1)),
             }
         }
@@ -152,7 +123,7 @@ impl Pptp {
     /// Adds the link of a new call.
     fn opened(&mut self, opened: &Opened, now: Instant, out: &mut CarrierOutput<'_>) {
         let setup = match opened.client {
-            Some(client) => self.clients.settings(client).map(|settings| {
+            Some(client) => self.ends.clients.settings(client).map(|settings| {
                 let end = LinkEnd::Client(Arc::clone(&settings.dial));
                 setup(opened, end, Arc::new(settings.of_ppp()))
             }),
@@ -168,37 +139,33 @@ impl Pptp {
             return self.feed(Event::Close(opened.call), now, out);
         };
         let (mut link, setup) = (Link::new(opened), Box::new(setup));
-        let Some(client) = opened.client else {
+        if opened.client.is_none() {
             let message = format!("TCP connection established from {}", opened.remote);
             out.effects.log("pptp,info", message);
             link.pending = Some(setup);
-            let id = self.links.add(link);
+            let id = self.ends.links.add(link);
             return self.timers.set(id, Some(now + QUIET));
-        };
-        let id = self.links.add(link);
-        if !self.clients.linked(client, id) {
-            self.links.remove(id);
-            return self.feed(Event::Close(opened.call), now, out);
         }
-        out.events.push(LinkEvent::Up(id, setup));
+        match tunnel::add_link(self, link) {
+            Some(id) => out.events.push(LinkEvent::Up(id, setup)),
+            None => self.feed(Event::Close(opened.call), now, out),
+        }
     }
 
     /// Begins PPP on a link that waits for the first packet of the client.
     fn begin(&mut self, id: LinkId, out: &mut CarrierOutput<'_>) {
         self.timers.set(id, None);
-        let pending = self.links.get_mut(id).and_then(|link| link.pending.take());
+        let pending = self
+            .ends
+            .links
+            .get_mut(id)
+            .and_then(|link| link.pending.take());
         out.events
             .extend(pending.map(|setup| LinkEvent::Up(id, setup)));
     }
 
-    /// Removes a link.
-    fn remove(&mut self, id: LinkId) -> Option<Link> {
-        self.timers.set(id, None);
-        self.links.remove(id)
-    }
-
     /// Reports the end of a call that this end did not request.
-    fn closed(
+    fn lost(
         &mut self,
         id: LinkId,
         link: &Link,
@@ -206,6 +173,7 @@ impl Pptp {
         now: Instant,
         out: &mut CarrierOutput<'_>,
     ) {
+        self.timers.set(id, None);
         let down = match reason {
             Reason::Disabled => LinkDown::Removed,
             Reason::Timeout | Reason::Connection => LinkDown::Interface,
@@ -215,29 +183,7 @@ impl Pptp {
         out.effects.log("pptp,debug", message);
         out.events.push(LinkEvent::Down(id, down));
         if let Some(client) = link.client {
-            self.clients.ended(client, now, out.effects);
-        }
-    }
-
-    fn failed(
-        &mut self,
-        client: ItemId,
-        reason: Reason,
-        now: Instant,
-        out: &mut CarrierOutput<'_>,
-    ) {
-        if let Some(settings) = self.clients.settings(client) {
-            let message = format!("{}: terminating... - {reason}", settings.dial.name);
-            out.effects.log("pptp,ppp,info", message);
-        }
-        self.clients.ended(client, now, out.effects);
-    }
-
-    fn step(&mut self, step: Step, now: Instant, out: &mut CarrierOutput<'_>) {
-        match step {
-            Step::Hangup(client) => self.feed(Event::Hangup(client), now, out),
-            Step::Close(link) => out.events.push(LinkEvent::Close(link)),
-            Step::Dial(client, remote) => self.feed(Event::Dial { client, remote }, now, out),
+            self.ends.clients.ended(client, now, out.effects);
         }
     }
 
@@ -258,7 +204,7 @@ impl Pptp {
                 _ => ReceiveOutcome::NotMine,
             };
         };
-        let Some((id, link)) = self.links.find_mut(gre.call) else {
+        let Some((id, link)) = self.ends.links.find_mut(gre.call) else {
             return ReceiveOutcome::Bad(DropReason::PptpCall);
         };
         if link.remote != source {
@@ -283,25 +229,26 @@ impl Pptp {
     }
 }
 
-impl Carrier for Pptp {
-    fn service(&self) -> &'static str {
-        SERVICE
+impl Tunnel for Pptp {
+    type Client = Client;
+    type Link = Link;
+
+    const SERVICE: &'static str = SERVICE;
+    const MENUS: &'static [&'static str] =
+        &[kind::CLIENT_MENU, kind::SERVER_MENU, SERVER, IDENTITY];
+    const CLIENT_MENU: &'static str = kind::CLIENT_MENU;
+    const BINDING_MENU: &'static str = kind::SERVER_MENU;
+
+    fn ends(&self) -> &Ends<Client, Link> {
+        &self.ends
     }
 
-    fn menus(&self) -> &'static [&'static str] {
-        CARRIER.menus
-    }
-
-    fn client_menu(&self) -> Option<&'static str> {
-        Some(kind::CLIENT_MENU)
-    }
-
-    fn binding_menu(&self) -> Option<&'static str> {
-        Some(kind::SERVER_MENU)
+    fn ends_mut(&mut self) -> &mut Ends<Client, Link> {
+        &mut self.ends
     }
 
     fn services(&self) -> Vec<Service> {
-        if !self.listens && !self.clients.any() {
+        if !self.listens && !self.ends.clients.any() {
             return Vec::new();
         }
         let gre = Match::Protocol {
@@ -311,32 +258,36 @@ impl Carrier for Pptp {
         vec![Service::new(SERVICE, [gre], RATE)]
     }
 
-    fn apply_changes(
-        &mut self,
-        view: &View<'_>,
-        changes: Option<&Changes>,
-        out: &mut CarrierOutput<'_>,
-    ) {
-        if concerns(&[SERVER, IDENTITY], changes) {
-            self.configure(view, out);
-        }
-        let mut changed = Vec::new();
-        each_item(view, kind::CLIENT_MENU, changes, |id, item| {
-            changed.push((id, item.and_then(Client::read)));
-        });
-        for (id, settings) in changed {
-            if let Some(step) = self.clients.set(id, settings, view.now, out.effects) {
-                self.step(step, view.now, out);
+    fn configure(&mut self, view: &View<'_>, out: &mut CarrierOutput<'_>) {
+        let identity = view.store.settings(IDENTITY);
+        let identity = identity.map_or("MikroTik", |item| item.text("name"));
+        let server = view.store.settings(SERVER);
+        self.server = server.map(|item| Server::read(item, identity));
+        let is_enabled = self.server.as_ref().is_some_and(|server| server.is_enabled);
+        let settings = pptp::Server {
+            host_name: identity.into(),
+            is_enabled,
+        };
+        if is_enabled != self.listens {
+            self.listens = is_enabled;
+            out.effects.push(Effect::Stream(StreamRequest::Listen {
+                service: SERVICE,
+                port: PORT,
+                on: is_enabled,
+                tls: None,
+                form: StreamForm::Plain,
+            }));
+            if is_enabled {
+                let message =
+                    "server enabled: its encryption is broken, IKEv2 and WireGuard are not";
+                out.effects.log("pptp,warning", message.to_owned());
             }
         }
+        self.feed(Event::Configure(settings), view.now, out);
     }
 
-    fn interfaces_changed(
-        &mut self,
-        _: &BTreeSet<InterfaceId>,
-        _: &Running<'_>,
-        _: &mut CarrierOutput<'_>,
-    ) {
+    fn read_client(&mut self, _: ItemId, item: Option<&Item>) -> Option<Client> {
+        item.and_then(Client::read)
     }
 
     fn receive(
@@ -345,9 +296,6 @@ impl Carrier for Pptp {
         running: &Running<'_>,
         out: &mut CarrierOutput<'_>,
     ) -> ReceiveOutcome {
-        if heard.service != SERVICE {
-            return ReceiveOutcome::NotMine;
-        }
         match ipv4::Packet::new_checked(heard.packet()) {
             Ok(packet) => self.receive_gre(packet.src(), packet.payload(), running.now, out),
             Err(_) => ReceiveOutcome::Bad(DropReason::PptpMalformed),
@@ -356,9 +304,6 @@ impl Carrier for Pptp {
 
     fn stream(&mut self, event: &StreamEvent, now: Instant, out: &mut CarrierOutput<'_>) {
         let id = event.stream();
-        if id.service != SERVICE {
-            return;
-        }
         let connection = ConnectionId(id.number);
         let event = match event {
             StreamEvent::Accepted { local, remote, .. } => match (v4(*local), v4(*remote)) {
@@ -374,15 +319,26 @@ impl Carrier for Pptp {
                 None => return,
             },
             StreamEvent::Received { bytes, .. } => Event::Bytes { connection, bytes },
-            StreamEvent::Ended(_) => Event::Ended(connection),
+            StreamEvent::Ended { .. } | StreamEvent::Rejected { .. } => Event::Ended(connection),
+            StreamEvent::Closed { why, .. } => {
+                let message = format!("TCP port {PORT}: {why}");
+                return out.effects.log("pptp,error", message);
+            }
         };
         self.feed(event, now, out);
     }
 
-    fn tick(&mut self, now: Instant, out: &mut CarrierOutput<'_>) {
-        while let Some(step) = self.clients.due(now) {
-            self.step(step, now, out);
+    fn dial(&mut self, client: ItemId, remote: IpAddr, now: Instant, out: &mut CarrierOutput<'_>) {
+        if let IpAddr::V4(remote) = remote {
+            self.feed(Event::Dial { client, remote }, now, out);
         }
+    }
+
+    fn hang_up(&mut self, client: ItemId, now: Instant, out: &mut CarrierOutput<'_>) {
+        self.feed(Event::Hangup(client), now, out);
+    }
+
+    fn run_timers(&mut self, now: Instant, out: &mut CarrierOutput<'_>) {
         while let Some(id) = self.timers.due(now) {
             self.begin(id, out);
         }
@@ -391,61 +347,22 @@ impl Carrier for Pptp {
         self.carry_out(actions, now, out);
     }
 
-    fn deadline(&self) -> Option<Instant> {
+    fn next_timer(&self) -> Option<Instant> {
         let machine = self.machine.deadline().map(|(at, _)| at);
-        let timers = self.clients.deadline().into_iter();
-        machine
-            .into_iter()
-            .chain(timers)
-            .chain(self.timers.deadline())
-            .min()
+        machine.into_iter().chain(self.timers.deadline()).min()
     }
 
-    fn send(&mut self, link: LinkId, packet: &[u8], out: &mut Effects) {
-        if let Some(link) = self.links.get(link) {
-            out.send(Outgoing::packet(InterfaceId::NONE, link.packet(packet)));
-        }
+    fn send(&self, link: &Link, packet: &[u8], out: &mut Effects) {
+        out.send(Outgoing::packet(InterfaceId::NONE, link.packet(packet)));
     }
 
-    fn kind(&self, link: LinkId) -> Option<AnyKind> {
-        Some(self.links.get(link)?.kind().into())
+    fn kind(&self, link: &Link) -> Option<AnyKind> {
+        Some(link.kind().into())
     }
 
-    fn opened(&mut self, link: LinkId) {
-        let client = self.links.get(link).and_then(|link| link.client);
-        if let Some(client) = client {
-            self.clients.opened(client);
-        }
-    }
-
-    fn close(&mut self, link: LinkId, now: Instant, out: &mut Effects) {
-        let Some(gone) = self.remove(link) else {
-            return;
-        };
-        // A closed link has no further events.
-        let out = &mut CarrierOutput::new(out);
-        self.feed(Event::Close(gone.call), now, out);
-        if let Some(client) = gone.client {
-            self.clients.ended(client, now, out.effects);
-        }
-    }
-
-    fn resolved(
-        &mut self,
-        name: &str,
-        addresses: &[IpAddr],
-        now: Instant,
-        out: &mut CarrierOutput<'_>,
-    ) {
-        self.clients.resolved(name, addresses, now, out.effects);
-    }
-
-    fn dial(&mut self, item: Id, now: Instant, out: &mut CarrierOutput<'_>) {
-        self.clients.demand(item.0, now, out.effects);
-    }
-
-    fn client_status(&self, item: Id) -> Option<&'static str> {
-        self.clients.status(item.0)
+    fn closed(&mut self, id: LinkId, link: Link, now: Instant, out: &mut CarrierOutput<'_>) {
+        self.timers.set(id, None);
+        self.feed(Event::Close(link.call), now, out);
     }
 }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use menu::Item;
-use ppp::{Keepalive, Role};
+use ppp::Role;
 
 use super::super::clients::{ClientSettings, Remote};
+use super::super::units::Units;
 use crate::feature::ppp::dial::{self, Dial};
 use crate::intent::Name;
 use crate::read;
@@ -17,37 +18,6 @@ pub(super) struct Client {
     remote: Remote,
     is_on_demand: bool,
     units: Units,
-}
-
-/// Packet sizes and keepalive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Units {
-    max_mtu: u16,
-    max_mru: u16,
-    mrru: Option<u16>,
-    keepalive: Option<Keepalive>,
-}
-
-impl Units {
-    fn read(item: &Item) -> Self {
-        Self {
-            max_mtu: dial::tunnel_unit(item, "max-mtu"),
-            max_mru: dial::tunnel_unit(item, "max-mru"),
-            mrru: dial::unit(item, "mrru"),
-            keepalive: dial::tunnel_keepalive(item),
-        }
-    }
-
-    fn of_ppp(self, role: Role) -> ppp::Settings {
-        ppp::Settings {
-            max_mru: self.max_mru,
-            max_mtu: self.max_mtu,
-            mrru: self.mrru,
-            keepalive: self.keepalive,
-            hdlc_options: true,
-            ..ppp::Settings::pppoe(role)
-        }
-    }
 }
 
 impl Client {
@@ -75,7 +45,7 @@ impl Client {
 
 impl ClientSettings for Client {
     const TOPICS: &'static str = "pptp,ppp";
-    const NO_IPV6: &'static str = "PPTP needs an IPv4 address of the server";
+    const NO_IPV6: Option<&'static str> = Some("PPTP needs an IPv4 address of the server");
 
     fn dial(&self) -> &Dial {
         &self.dial

@@ -1,0 +1,196 @@
+//! A connection: sends what control and the workers have for it, and sorts what arrives.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use dataplane::encap::stream::is_data;
+use dataplane::stream::Batch;
+use router::drive::streams::{StreamEvent, StreamForm, StreamId};
+use sstp::{Cutter, Piece};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::mpsc;
+
+use super::Reporter;
+use super::exchange::Attachment;
+
+/// Time to send bytes.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum number of messages of control that wait to be sent.
+const MAX_WAITING: usize = 64;
+/// Bytes that are read at a time: for control, and where data packets pass.
+const READ_BYTES: usize = 2048;
+const READ_DATA_BYTES: usize = 8192;
+
+/// What control has for a connection.
+pub(super) enum Order {
+    /// Send bytes.
+    Send(Vec<u8>),
+    /// Pass data packets between the connection and the workers.
+    Attach(Attachment, mpsc::Receiver<Batch>),
+}
+
+/// The orders of a connection, for its owner and for its task. A connection whose owner drops its end is closed.
+pub(super) fn orders() -> (mpsc::Sender<Order>, mpsc::Receiver<Order>) {
+    mpsc::channel(MAX_WAITING)
+}
+
+/// Sends and receives until either end closes the connection.
+pub(super) async fn converse(
+    stream: StreamId,
+    form: StreamForm,
+    socket: impl AsyncRead + AsyncWrite,
+    orders: mpsc::Receiver<Order>,
+    reporter: &Reporter,
+) {
+    let (reader, writer) = tokio::io::split(socket);
+    let attachment = OnceLock::new();
+    let is_closed = tokio::select! {
+        // What control has sent goes first, so that nothing is lost when it closes the connection.
+        biased;
+        sent = send(writer, orders, &attachment) => sent.is_ok(),
+        () = receive(stream, reader, Sorter::new(form), &attachment, reporter) => false,
+    };
+    if !is_closed {
+        let ended = StreamEvent::Ended { stream, why: None };
+        reporter.report(ended).await;
+    }
+}
+
+/// Sends what waits until control closes the connection.
+///
+/// # Errors
+/// The connection failed, or does not take bytes in time.
+async fn send(
+    mut writer: impl AsyncWrite + Unpin,
+    mut orders: mpsc::Receiver<Order>,
+    attachment: &OnceLock<Arc<Attachment>>,
+) -> io::Result<()> {
+    let mut batches = None;
+    loop {
+        tokio::select! {
+            biased;
+            order = orders.recv() => match order {
+                Some(Order::Send(bytes)) => in_time(writer.write_all(&bytes)).await?,
+                Some(Order::Attach(attached, receiver)) => {
+                    let _ = attachment.set(Arc::new(attached));
+                    batches = Some(receiver);
+                }
+                None => {
+                    let _ = in_time(writer.shutdown()).await;
+                    return Ok(());
+                }
+            },
+            Some(batch) = next(&mut batches) => {
+                let mut waiting = Some(batch);
+                // One flush for all batches that wait.
+                while let Some(batch) = waiting {
+                    in_time(writer.write_all(&batch.bytes)).await?;
+                    if let Some(attachment) = attachment.get() {
+                        attachment.recycle(batch);
+                    }
+                    waiting = batches.as_mut().and_then(|batches| batches.try_recv().ok());
+                }
+            }
+        }
+        in_time(writer.flush()).await?;
+    }
+}
+
+/// Returns the next batch of the workers; waits for ever without a session.
+async fn next(batches: &mut Option<mpsc::Receiver<Batch>>) -> Option<Batch> {
+    match batches {
+        Some(batches) => batches.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn in_time(done: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+    match tokio::time::timeout(TIMEOUT, done).await {
+        Ok(done) => done,
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+/// Receives until the other end closes the connection.
+async fn receive(
+    stream: StreamId,
+    mut reader: impl AsyncRead + Unpin,
+    mut sorter: Sorter,
+    attachment: &OnceLock<Arc<Attachment>>,
+    reporter: &Reporter,
+) {
+    let mut buffer = vec![0; sorter.read_bytes()];
+    while let Ok(count @ 1..) = reader.read(&mut buffer).await {
+        let session = attachment.get().map(Arc::as_ref);
+        let bytes = sorter.sort(&buffer[..count], session);
+        if !bytes.is_empty() {
+            let event = StreamEvent::Received { stream, bytes };
+            reporter.report(event).await;
+        }
+    }
+}
+
+/// Separates the packets for the workers from the bytes for control.
+enum Sorter {
+    /// All bytes are for control.
+    Plain,
+    /// SSTP.
+    Sstp(Cutter),
+}
+
+impl Sorter {
+    fn new(form: StreamForm) -> Self {
+        match form {
+            StreamForm::Plain => Self::Plain,
+            StreamForm::Sstp => Self::Sstp(Cutter::default()),
+        }
+    }
+
+    const fn read_bytes(&self) -> usize {
+        match self {
+            Self::Plain => READ_BYTES,
+            Self::Sstp(_) => READ_DATA_BYTES,
+        }
+    }
+
+    /// Passes the data packets in received bytes to the worker of the session. Returns the bytes for control.
+    fn sort(&mut self, bytes: &[u8], session: Option<&Attachment>) -> Vec<u8> {
+        let Self::Sstp(cutter) = self else {
+            return bytes.to_vec();
+        };
+        let mut input = bytes;
+        let mut of_control = Vec::new();
+        let mut batch: Option<Batch> = None;
+        loop {
+            match (cutter.next(&mut input), session) {
+                (Ok(Some(Piece::Data(packet))), Some(session)) if is_data(packet) => {
+                    if batch.as_ref().is_some_and(Batch::is_full) {
+                        batch
+                            .take()
+                            .into_iter()
+                            .for_each(|batch| session.pass(batch));
+                    }
+                    batch.get_or_insert_with(|| session.batch()).push(packet);
+                }
+                (Ok(Some(Piece::Data(packet))), _) => {
+                    of_control.extend(sstp::data_header(packet.len()).unwrap_or_default());
+                    of_control.extend_from_slice(packet);
+                }
+                (Ok(Some(Piece::Head(piece) | Piece::Control(piece))), _) => {
+                    of_control.extend_from_slice(piece);
+                }
+                (Ok(None), _) => break,
+                // Control comes to the same fault, and closes the connection.
+                (Err(_), _) => {
+                    of_control.extend_from_slice(bytes);
+                    break;
+                }
+            }
+        }
+        if let Some((batch, session)) = batch.zip(session) {
+            session.pass(batch);
+        }
+        of_control
+    }
+}
