@@ -8,6 +8,7 @@
 mod dns;
 mod l2tp;
 mod ntp;
+mod openvpn;
 mod ppp;
 mod pppoe;
 mod pptp;
@@ -31,12 +32,13 @@ pub use self::ppp::ppp;
 pub use dns::dns;
 pub use l2tp::l2tp;
 pub use ntp::ntp;
+pub use openvpn::openvpn;
 pub use pppoe::pppoe;
 pub use pptp::pptp;
 pub use snmp::snmp;
 
 /// Fuzz targets with their names, which are the names of their corpora.
-pub const TARGETS: [(&str, Target); 17] = [
+pub const TARGETS: [(&str, Target); 18] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
@@ -47,6 +49,7 @@ pub const TARGETS: [(&str, Target); 17] = [
     ("machine-lacp", lacp),
     ("machine-mld", mld),
     ("machine-ntp", ntp),
+    ("machine-openvpn", openvpn),
     ("machine-ppp", ppp),
     ("machine-pppoe", pppoe),
     ("machine-pptp", pptp),
