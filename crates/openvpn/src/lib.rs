@@ -13,12 +13,13 @@
 //! Layers of the control channel: `packet` and `wrap` (tls-auth, tls-crypt) are the formats, `reliable` delivers
 //! messages in order, `tls` is rustls in memory, `record` holds the random numbers and options of key method 2,
 //! `negotiation` has all of them for one key, `session` has a peer's negotiations. `cookie` lets a server answer
-//! without state. Data packets pass beside the machines, with the keys of [`Action::Keys`].
+//! without state. Data packets pass beside the machines, with the keys of [`Action::Keys`], by [`data`].
 
 #![forbid(unsafe_code)]
 
 mod client;
 mod cookie;
+pub mod data;
 mod event;
 mod fault;
 mod negotiation;

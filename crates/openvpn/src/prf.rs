@@ -77,7 +77,7 @@ fn expand(mac: &Mac, len: usize, seed: &[u8], out: &mut [u8]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn hex(text: &str) -> Vec<u8> {
@@ -99,8 +99,8 @@ mod tests {
         );
     }
 
-    #[test]
-    fn the_key_material_of_a_session_is_a_known_answer() {
+    /// Key material of known random numbers and session ids.
+    pub(crate) fn known_material() -> [u8; MATERIAL_BYTES] {
         let pre_master = core::array::from_fn(|n| n as u8);
         let seeds = Seeds {
             pre_master: &pre_master,
@@ -109,7 +109,12 @@ mod tests {
             client_session: [1, 2, 3, 4, 5, 6, 7, 8],
             server_session: [0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8],
         };
-        let material = seeds.expand();
+        *seeds.expand()
+    }
+
+    #[test]
+    fn the_key_material_of_a_session_is_a_known_answer() {
+        let material = known_material();
         for (at, wanted) in [
             (
                 0,

@@ -3,6 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the other end has a clock")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -12,9 +13,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration as Span, Instant as Clock, SystemTime, UNIX_EPOCH};
 
 use machine::{Duration, Instant, Machine, Rng};
+use openvpn::data::{self, Head, Incoming, Opened, Outgoing, PING, Receiving, Sending};
 use openvpn::{
-    Action, Bits, Cipher, Client, ClientEvent, ClientSettings, DataKeys, Digest, Login, Opened,
-    Path, Protection, Reason, Server, ServerEvent, StaticKey, Transport, is_data,
+    Action, Bits, Cipher, Client, ClientEvent, ClientSettings, DataKeys, Digest, Login,
+    Opened as Session, Path, Protection, Reason, Server, ServerEvent, StaticKey, Traffic,
+    Transport, is_data,
 };
 
 use crate::certificates::Certificates;
@@ -144,20 +147,31 @@ struct End<M> {
     machine: M,
     socket: UdpSocket,
     start: Clock,
-    opened: Vec<Opened>,
+    opened: Vec<Session>,
     keys: Vec<DataKeys>,
     used: Vec<u8>,
     logins: Vec<Login>,
     closed: Vec<Reason>,
-    data: Vec<Vec<u8>>,
-    /// Last address that data packets came from.
-    remote: Option<SocketAddr>,
+    sending: BTreeMap<u8, Sending>,
+    receiving: BTreeMap<u8, Receiving>,
+    /// Results of data packets.
+    data: Vec<Result<Opened, data::Fault>>,
 }
 
 /// Delivers a packet to a machine.
 trait Receive: Machine<Action = Action> {
     fn receive(&mut self, path: Path, packet: &[u8], now: Instant, out: &mut Vec<Action>);
     fn answer(&mut self, login: &Login, now: Instant, out: &mut Vec<Action>);
+    /// Reports an authentic data packet.
+    fn received_data(&mut self, now: Instant, out: &mut Vec<Action>);
+}
+
+/// The report of a packet received now.
+fn received(now: Instant) -> Traffic {
+    Traffic {
+        received: Some(now),
+        ..Traffic::default()
+    }
 }
 
 impl Receive for Client {
@@ -166,6 +180,10 @@ impl Receive for Client {
     }
 
     fn answer(&mut self, _: &Login, _: Instant, _: &mut Vec<Action>) {}
+
+    fn received_data(&mut self, now: Instant, out: &mut Vec<Action>) {
+        self.handle(ClientEvent::Traffic(received(now)), now, out);
+    }
 }
 
 impl Receive for Server {
@@ -180,6 +198,8 @@ impl Receive for Server {
             out,
         );
     }
+
+    fn received_data(&mut self, _: Instant, _: &mut Vec<Action>) {}
 }
 
 impl<M: Receive> End<M> {
@@ -194,8 +214,9 @@ impl<M: Receive> End<M> {
             used: Vec::new(),
             logins: Vec::new(),
             closed: Vec::new(),
+            sending: BTreeMap::new(),
+            receiving: BTreeMap::new(),
             data: Vec::new(),
-            remote: None,
         }
     }
 
@@ -224,7 +245,15 @@ impl<M: Receive> End<M> {
                         let _ = self.socket.send_to(&packet, path.remote);
                     }
                     Action::Opened(opened) => self.opened.push(*opened),
-                    Action::Keys(keys) => self.keys.push(*keys),
+                    Action::Keys(keys) => {
+                        let mut rng = Rng::seeded(5);
+                        let sending = Sending::new(&keys, &mut rng).expect("a key");
+                        self.sending.insert(keys.key_id, sending);
+                        let receiving = Receiving::new(&keys).expect("a key");
+                        self.receiving.insert(keys.key_id, receiving);
+                        self.keys.push(*keys);
+                    }
+                    Action::Ping(_) => self.ping(),
                     Action::UseKey(_, key) => self.used.push(key),
                     Action::Closed(_, reason) => self.closed.push(reason),
                     Action::Authenticate(login) => {
@@ -237,6 +266,38 @@ impl<M: Receive> End<M> {
             }
             actions = more;
         }
+    }
+
+    /// Sends a ping.
+    fn ping(&self) {
+        let key = self.used.last().and_then(|key| self.sending.get(key));
+        let sending = key.expect("a ping has a key");
+        let layout = sending.layout(&PING);
+        let mut packet = [&vec![0; layout.front], &PING[..], &vec![0; layout.back]].concat();
+        let mut outgoing = [Outgoing::new(sending, layout, &mut packet)];
+        data::seal_all(&mut outgoing);
+        assert_eq!(outgoing[0].result, Ok(()));
+        let path = self.opened.last().expect("the session is open").path;
+        let _ = self.socket.send_to(&packet, path.remote);
+    }
+
+    /// Decrypts a data packet.
+    fn decrypt(&mut self, packet: &mut [u8], out: &mut Vec<Action>)
+    where
+        M: Receive,
+    {
+        let head = Head::parse(packet).expect("a data packet");
+        let Some(receiving) = self.receiving.get(&head.key_id) else {
+            return;
+        };
+        let mut incoming = [Incoming::new(receiving, head, packet)];
+        data::open_all(&mut incoming);
+        let [incoming] = incoming;
+        let now = self.now();
+        if incoming.result.is_ok() {
+            self.machine.received_data(now, out);
+        }
+        self.data.push(incoming.result);
     }
 
     /// Runs the machine until a condition holds.
@@ -261,12 +322,9 @@ impl<M: Receive> End<M> {
             self.socket.set_read_timeout(Some(wait)).expect("a timeout");
             let mut out = Vec::new();
             if let Ok((len, remote)) = self.socket.recv_from(&mut packet) {
-                let packet = &packet[..len];
+                let packet = &mut packet[..len];
                 match is_data(packet) {
-                    true => {
-                        self.remote = Some(remote);
-                        self.data.push(packet.to_vec());
-                    }
+                    true => self.decrypt(packet, &mut out),
                     false => {
                         let (path, now) = (self.path(remote), self.now());
                         self.machine.receive(path, packet, now, &mut out);
@@ -337,6 +395,7 @@ fn our_client_connects_to_openvpn() {
     let options = "--keepalive 1 60";
     let (mut end, mut program) = with_program_as_server("client", options, |_| {});
     end.run_until(&mut program, |end, _| end.data.len() > 1);
+    assert_eq!(end.data, [Ok(Opened::Ping), Ok(Opened::Ping)]);
     let opened = &end.opened[0];
     assert_eq!(opened.push.ping, Some(1));
     assert_eq!(opened.peer_id, Some(0));
@@ -372,6 +431,41 @@ fn our_client_connects_to_openvpn_with_tls_crypt_and_tls_auth() {
         let options = format!("--keepalive 1 60 --tls-auth static {side} --auth {name}");
         let (mut end, mut program) = with_program_as_server("auth", &options, tls_auth);
         end.run_until(&mut program, |end, _| !end.data.is_empty());
+    }
+}
+
+#[test]
+fn both_ends_decrypt_the_pings_of_the_other() {
+    if !is_isolated("both_ends_decrypt_the_pings_of_the_other") {
+        return;
+    }
+    let cbc = Cipher::AesCbc(Bits::B128);
+    for (cipher, digest, name) in [
+        (cbc, Digest::Sha256, "SHA256"),
+        (Cipher::ChaCha20Poly1305, Digest::Sha1, "SHA1"),
+    ] {
+        // The server forgets a client without pings after four seconds.
+        let ciphers = cipher.name();
+        let options = format!("--keepalive 1 2 --data-ciphers {ciphers} --auth {name}");
+        let change = |settings: &mut ClientSettings| {
+            settings.ciphers = vec![cipher];
+            settings.digest = digest;
+        };
+        let (mut end, mut program) = with_program_as_server("pings", &options, change);
+        end.run_until(&mut program, |end, _| end.data.len() > 5);
+        assert!(
+            end.data.iter().all(|result| *result == Ok(Opened::Ping)),
+            "{:?}",
+            end.data
+        );
+        assert_eq!(end.closed, []);
+        for fault in ["Inactivity timeout", "decrypt", "HMAC"] {
+            assert!(
+                !program.has_printed(fault),
+                "{}",
+                program.printed.join("\n")
+            );
+        }
     }
 }
 
