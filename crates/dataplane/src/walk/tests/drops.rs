@@ -328,7 +328,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Reasons that tests elsewhere cover.
-const ELSEWHERE: [&[DropReason]; 16] = [
+const ELSEWHERE: [&[DropReason]; 17] = [
     &OF_L2TP,
     &OF_PPTP,
     &OF_MPPE,
@@ -336,6 +336,7 @@ const ELSEWHERE: [&[DropReason]; 16] = [
     &OF_PPP,
     &OF_RADIUS,
     &OF_TUNNELS,
+    &OF_OVPN,
     &OF_IPSEC,
     &OF_VRRP,
     &OF_NTP,
@@ -479,6 +480,20 @@ const OF_TUNNELS: [DropReason; 21] = [
     DropReason::WireguardIntegrity,
     DropReason::WireguardSource,
     DropReason::WireguardExhausted,
+];
+
+/// Covered by the tests of OpenVPN sessions.
+const OF_OVPN: [DropReason; 10] = [
+    DropReason::OvpnMalformed,
+    DropReason::OvpnUnknown,
+    DropReason::OvpnKey,
+    DropReason::OvpnReplayed,
+    DropReason::OvpnIntegrity,
+    DropReason::OvpnCompressed,
+    DropReason::OvpnExhausted,
+    DropReason::OvpnState,
+    DropReason::OvpnCookie,
+    DropReason::OvpnFull,
 ];
 
 /// Covered by the tests of VRRP.
