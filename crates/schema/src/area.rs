@@ -97,8 +97,6 @@ pub(crate) const AREAS: &[Area] = &[
     area(
         "PPP and its tunnels",
         &[
-            "/interface/ovpn-client",
-            "/interface/ovpn-server",
             "/interface/ppp-client",
             "/interface/ppp-server",
             "/interface/sstp-client",

@@ -12,6 +12,7 @@ mod bare;
 mod budget;
 mod clients;
 mod l2tp;
+mod ovpn;
 mod pppoe;
 mod pptp;
 
@@ -39,6 +40,7 @@ const CARRIERS: &[Registration] = &[
     #[cfg(test)]
     bare::CARRIER,
     l2tp::CARRIER,
+    ovpn::CARRIER,
     pppoe::CARRIER,
     pptp::CARRIER,
 ];
