@@ -13,8 +13,9 @@
 //!   association are processed together: their sequence numbers are reserved at once, and CBC chains
 //!   and HMACs of several packets advance in parallel. Packets change in place; nothing is allocated.
 //! - [`ah`]: AH over whole IP packets, in batches as well.
+//! - [`mac`]: HMACs of batches of messages, for other protocols, too.
 //!
-//! The private modules `cipher` and `mac` hold ciphers and HMACs.
+//! The private module `cipher` holds ciphers.
 //!
 //! Initialization vectors of CBC must be unpredictable (RFC 3602, 3): they are sequence numbers
 //! encrypted under a secret of the association. Counter modes and AEAD ciphers need unique vectors:
@@ -25,7 +26,7 @@
 pub mod ah;
 mod association;
 mod cipher;
-mod mac;
+pub mod mac;
 mod open;
 mod seal;
 pub mod suite;

@@ -10,18 +10,25 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::Authentication;
 
 /// HMAC key of an algorithm.
-pub(crate) enum Mac {
+pub enum Mac {
+    /// No HMAC.
     None,
+    /// HMAC-MD5.
     Md5(Md5Key),
+    /// HMAC-SHA1.
     Sha1(HmacKey<Sha1>),
+    /// HMAC-SHA-256.
     Sha256(HmacKey<Sha256>),
+    /// HMAC-SHA-384.
     Sha384(HmacKey<Sha384>),
+    /// HMAC-SHA-512.
     Sha512(HmacKey<Sha512>),
 }
 
 impl Mac {
-    /// Creates the key schedule. `key` has the length of the algorithm, which is at most one block.
-    pub(crate) fn new(authentication: Authentication, key: &[u8]) -> Self {
+    /// Creates the key schedule. `key` has at most the length of a block of the hash: further bytes of an MD5 key are
+    /// ignored.
+    pub fn new(authentication: Authentication, key: &[u8]) -> Self {
         match authentication {
             Authentication::None => Self::None,
             Authentication::Md5 => Self::Md5(Md5Key::new(key)),
@@ -34,19 +41,22 @@ impl Mac {
 }
 
 /// Authenticated data: bytes of a packet, and implied bytes that are not transmitted.
-pub(crate) struct Message<'m> {
-    pub(crate) mac: &'m Mac,
-    pub(crate) bytes: &'m [u8],
-    pub(crate) implied: Option<[u8; 4]>,
+pub struct Message<'m> {
+    /// The key.
+    pub mac: &'m Mac,
+    /// Transmitted bytes.
+    pub bytes: &'m [u8],
+    /// Bytes that follow the transmitted ones.
+    pub implied: Option<[u8; 4]>,
 }
 
 /// An untruncated HMAC; bytes beyond the digest length are meaningless.
-pub(crate) type Sum = [u8; MAX_DIGEST_BYTES];
+pub type Sum = [u8; MAX_DIGEST_BYTES];
 /// HMACs of a chunk of messages.
-pub(crate) type Sums = SmallVec<[Sum; CHUNK_MESSAGES]>;
+pub type Sums = SmallVec<[Sum; CHUNK_MESSAGES]>;
 
 /// Computes the HMACs of at most [`CHUNK_MESSAGES`] messages with equal algorithms.
-pub(crate) fn sums(messages: &[Message<'_>]) -> Sums {
+pub fn sums(messages: &[Message<'_>]) -> Sums {
     match messages.first().map(|message| message.mac) {
         Some(Mac::Sha1(_)) => together(messages, |mac| match mac {
             Mac::Sha1(key) => Some(key),
@@ -102,7 +112,7 @@ fn md5_sum(message: &Message<'_>) -> Sum {
 }
 
 /// States of MD5 (RFC 1321) after the inner and outer key blocks; dropping wipes them.
-pub(crate) struct Md5Key {
+pub struct Md5Key {
     inner: [u32; 4],
     outer: [u32; 4],
 }
@@ -148,7 +158,7 @@ fn finish(state: &mut [u32; 4], bytes: &[u8], implied: &[u8]) {
 }
 
 /// Messages whose HMACs are computed at once.
-pub(crate) const CHUNK_MESSAGES: usize = 32;
+pub const CHUNK_MESSAGES: usize = 32;
 /// Length of a block of MD5 in bytes.
 const MD5_BLOCK_BYTES: usize = 64;
 /// Length of a digest of MD5 in bytes.

@@ -8,6 +8,7 @@
 mod dns;
 mod l2tp;
 mod ntp;
+mod openvpn;
 mod ppp;
 mod pppoe;
 mod pptp;
@@ -33,12 +34,13 @@ pub use self::sstp::sstp;
 pub use dns::dns;
 pub use l2tp::{l2tp, l2tp_ethernet};
 pub use ntp::ntp;
+pub use openvpn::openvpn;
 pub use pppoe::pppoe;
 pub use pptp::pptp;
 pub use snmp::snmp;
 
 /// Fuzz targets with their names, which are the names of their corpora.
-pub const TARGETS: [(&str, Target); 19] = [
+pub const TARGETS: [(&str, Target); 20] = [
     ("machine-arp", arp),
     ("machine-dhcp-server", super::dhcp::server),
     ("machine-discovery", discovery),
@@ -50,6 +52,7 @@ pub const TARGETS: [(&str, Target); 19] = [
     ("machine-lacp", lacp),
     ("machine-mld", mld),
     ("machine-ntp", ntp),
+    ("machine-openvpn", openvpn),
     ("machine-ppp", ppp),
     ("machine-pppoe", pppoe),
     ("machine-pptp", pptp),

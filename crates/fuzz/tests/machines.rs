@@ -333,6 +333,8 @@ fn scripts() -> Vec<Script> {
         ("machine-l2tp", "client", l2tp_client()),
         ("machine-l2tp-ethernet", "server", l2tp_ethernet_server()),
         ("machine-l2tp-ethernet", "client", l2tp_ethernet_client()),
+        ("machine-openvpn", "session", openvpn_session()),
+        ("machine-openvpn", "texts", openvpn_texts()),
         ("machine-pppoe", "sessions", pppoe_sessions()),
         (
             "machine-ntp",
@@ -479,6 +481,34 @@ fn l2tp_ethernet_client() -> Vec<(u8, Vec<u8>)> {
         (0, vec![0xff]),
         (5, vec![0xff]),
     ]
+}
+
+/// A session that opens, renews its keys, and closes.
+fn openvpn_session() -> Vec<(u8, Vec<u8>)> {
+    let deliver = || (2, vec![]);
+    let mut events = vec![(6, vec![0])];
+    events.extend((0..5).map(|_| deliver()));
+    // The server accepts the client.
+    events.push((0x0e, vec![]));
+    events.extend((0..3).map(|_| deliver()));
+    events.push((0x1e, vec![3, 0xf1]));
+    events.push((0x1e, vec![3, 0xf1]));
+    events.extend((0..6).map(|_| deliver()));
+    events.push((3, vec![9, 1]));
+    events.push((0x2e, vec![]));
+    events.extend([deliver(), deliver(), (2, vec![0xff])]);
+    events
+}
+
+/// Texts of the control channel.
+fn openvpn_texts() -> Vec<(u8, Vec<u8>)> {
+    let texts: [&[u8]; 4] = [
+        b"V4,dev-type tun,tun-mtu 1500,cipher AES-256-CBC,auth SHA1,comp-lzo,tls-client",
+        b"IV_PROTO=990\nIV_CIPHERS=AES-256-GCM:AES-128-CBC\nIV_NCP=2\nIV_MTU=1600\n",
+        b",route 10.0.0.0 255.0.0.0,ifconfig 10.8.0.2 255.255.255.0,peer-id 5,protocol-flags tls-ekm",
+        b",route-ipv6 fd00::/64,dhcp-option DNS 9.9.9.9,redirect-gateway def1,push-continuation 2",
+    ];
+    texts.iter().map(|text| (5, text.to_vec())).collect()
 }
 
 /// A subscriber that a server accepts by PAP: LCP, IPCP and IPv6CP open, fragments, echoes, and the end.

@@ -386,6 +386,26 @@ drops! {
     WireguardSource = "wireguard-wrong-source",
     /// The WireGuard session has used up its counters and needs a new handshake.
     WireguardExhausted = "wireguard-counters-exhausted",
+    /// An OpenVPN packet is truncated, or its content is no packet.
+    OvpnMalformed = "ovpn-malformed",
+    /// An OpenVPN packet belongs to no session, or to one of another address.
+    OvpnUnknown = "ovpn-unknown-session",
+    /// The OpenVPN session has no key for the packet: it is not open yet, or the key was renewed.
+    OvpnKey = "ovpn-no-key",
+    /// The OpenVPN packet was received before, or is older than the replay window.
+    OvpnReplayed = "ovpn-replayed",
+    /// The HMAC, tag or padding of the OpenVPN packet is wrong.
+    OvpnIntegrity = "ovpn-integrity",
+    /// The content of the OpenVPN packet is compressed, which is refused.
+    OvpnCompressed = "ovpn-compressed",
+    /// The OpenVPN key has used up its packet ids.
+    OvpnExhausted = "ovpn-counters-exhausted",
+    /// An OpenVPN control packet is repeated, out of sequence, or not admitted by the state of its session.
+    OvpnState = "ovpn-state",
+    /// An OpenVPN client returned a session id that is wrong or too old.
+    OvpnCookie = "ovpn-wrong-cookie",
+    /// The OpenVPN server has as many sessions as it may have.
+    OvpnFull = "ovpn-session-limit",
     /// An L2TP message has another version than 2, is truncated, or its fields contradict each other (RFC 2661, 3.1).
     L2tpMalformed = "l2tp-malformed",
     /// An L2TP message has an unknown mandatory attribute or type (RFC 2661, 4.1).

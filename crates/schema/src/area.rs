@@ -96,12 +96,7 @@ pub(crate) const AREAS: &[Area] = &[
     area("power line", &["/interface/pwr-line"]),
     area(
         "PPP and its tunnels",
-        &[
-            "/interface/ovpn-client",
-            "/interface/ovpn-server",
-            "/interface/ppp-client",
-            "/interface/ppp-server",
-        ],
+        &["/interface/ppp-client", "/interface/ppp-server"],
     ),
     area(
         "proxies",

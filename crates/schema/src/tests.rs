@@ -82,6 +82,7 @@ const FOR_READERS: &str = "\
     /console/inspect /file/read /interface/bonding/monitor /interface/bonding/monitor-slaves \
     /interface/bridge/monitor /interface/bridge/port/monitor /interface/ethernet/monitor \
     /interface/l2tp-client/monitor /interface/l2tp-ether/monitor /interface/l2tp-server/monitor /interface/monitor-traffic \
+    /interface/ovpn-client/monitor /interface/ovpn-server/monitor \
     /interface/pppoe-client/monitor /interface/pppoe-client/scan /interface/pppoe-server/monitor \
     /interface/pptp-client/monitor /interface/pptp-server/monitor \
     /interface/sstp-client/monitor /interface/sstp-server/monitor \

@@ -20,6 +20,7 @@ mod next;
 #[cfg(test)]
 mod null;
 mod outer;
+pub mod ovpn;
 mod pass;
 pub mod plain;
 pub mod pptp;
@@ -29,6 +30,7 @@ mod source;
 pub mod stream;
 #[cfg(test)]
 pub(crate) mod tests;
+mod udp;
 mod unencrypted;
 pub mod vxlan;
 pub mod wireguard;
@@ -67,6 +69,8 @@ macro_rules! encapsulations {
             L2tp(crate::encap::l2tp::L2tp),
             /// Frames in packets of an L2TPv3 session.
             L2tpEther(crate::encap::l2tp_ether::L2tpEther),
+            /// Packets of an OpenVPN session in datagrams.
+            Ovpn(crate::encap::ovpn::Ovpn),
             /// Packets of a PPTP call in GRE, or of a session on a byte stream.
             Plain(crate::encap::plain::Plain),
             /// Frames of a bridge in a PPP session.

@@ -9,13 +9,13 @@ mod peers;
 #[cfg(test)]
 mod tests;
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::ops::Range;
 use std::sync::Arc;
 
-use frame::{Frame, InterfaceId, Offload, Pool, Segmentation};
+use frame::{Frame, InterfaceId, Pool, Segmentation};
 use smallvec::SmallVec;
-use wire::{Protocol, checksum};
+use wire::Protocol;
 use wireguard::session::{
     self, FRONT, Fault, Incoming, Outgoing, Sending, TAG, open_all, padded, seal_all,
 };
@@ -23,16 +23,13 @@ use wireguard::session::{
 pub use self::peers::{Allowed, Arriving, Passed, Peer, Sessions, Wireguard};
 
 use super::next::{Next, Nexts, direct};
-use super::outer::{IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, total, write_udp};
+use super::outer::{UDP_BYTES, tos, total};
 use super::source::source;
-use super::{
-    Arrival, Batch, DEPTH, ETHERNET, Encap, Form, OuterPath, divide, mark_decapsulated,
-    mark_encapsulated, put,
-};
+use super::udp::{self, Delivery, Room, addresses, datagram, deliver, finish, upper};
+use super::{Arrival, Batch, DEPTH, ETHERNET, Encap, Form, OuterPath, divide, put};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
-use crate::flow::{self, Upper};
 use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
 use crate::punt::PuntReason;
@@ -306,7 +303,11 @@ fn encrypt_all(
         messages.into_iter().map(|message| message.result).collect();
     let finish = |(message, result): (&LaidOut, Result<(), Fault>)| {
         result.map_err(reason)?;
-        finish(&mut frames[message.at], &paths[message.path], message.ip)
+        finish(
+            &mut frames[message.at],
+            paths[message.path].ends,
+            message.ip,
+        )
     };
     laid_out.iter().zip(results).map(finish).collect()
 }
@@ -318,57 +319,11 @@ fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<u
         .get(usize::from(frame.l3)..)
         .unwrap_or_default();
     let len = total(packet).ok_or(DropReason::TunnelMalformed)?;
-    let tos = tos(packet);
-    let ip = IP_BYTES[usize::from(path.ends.1.is_ipv6())];
-    let front = ip + UDP_BYTES + FRONT;
-    let back = padded(len) - len + TAG;
-    let total = front + len + back;
-    if u16::try_from(total).is_err() {
-        return Err(DropReason::TunnelMalformed);
-    }
-    make_room(frame, len, front + ETHERNET, back, pool)?;
-    mark_encapsulated(frame)?;
-    frame.pull_front(usize::from(frame.l3));
-    let fits =
-        frame.set_len(len) && frame.push_front(front + ETHERNET) && frame.set_len(ETHERNET + total);
-    frame.l3 = ETHERNET as u16;
-    frame.offload = Offload::FINISHED;
-    let bytes = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
-    if !fits || bytes.len() != total {
-        return Err(DropReason::NoBuffer);
-    }
-    bytes[front + len..].fill(0);
-    let (header, datagram) = bytes.split_at_mut(ip);
-    let outer = Outer {
-        ends: (path.ends.0.ip(), path.ends.1.ip()),
-        protocol: Protocol::UDP.0,
-        // Only the ECN bits are copied (RFC 6040): an observer must not distinguish kinds of
-        // packets.
-        tos: tos & 3,
-        total,
-        id,
+    let room = Room {
+        front: FRONT,
+        back: padded(len) - len + TAG,
     };
-    outer.write(header);
-    let place = datagram.get_mut(..UDP_BYTES).unwrap_or_default();
-    let (from, to) = (path.ends.0.port(), path.ends.1.port());
-    write_udp(place, from, to, total - ip);
-    Ok(ip)
-}
-
-/// Writes the checksum of a frame with an encrypted message behind IPv6; the outer IP header has `ip` bytes. Returns
-/// the length of the message in bytes.
-fn finish(frame: &mut Frame, path: &Path, ip: usize) -> Result<u64, DropReason> {
-    let datagram = { frame.bytes_mut() }
-        .get_mut(ETHERNET + ip..)
-        .filter(|datagram| datagram.len() >= UDP_BYTES)
-        .ok_or(DropReason::NoBuffer)?;
-    if let (IpAddr::V6(from), IpAddr::V6(to)) = (path.ends.0.ip(), path.ends.1.ip()) {
-        // UDP over IPv6 requires a checksum (RFC 8200, 8.1).
-        let pseudo = checksum::pseudo_v6(from, to, Protocol::UDP, datagram.len() as u32);
-        let sum = checksum::combine(pseudo, checksum::sum(datagram));
-        datagram[6..8].copy_from_slice(&checksum::udp(!sum).to_be_bytes());
-    }
-    Ok((datagram.len() - UDP_BYTES) as u64)
+    udp::lay_out(frame, path.ends, room, id, pool)
 }
 
 /// Returns the drop reason of messages that a session rejects.
@@ -378,31 +333,6 @@ const fn reason(fault: Fault) -> DropReason {
         Fault::Replayed => DropReason::WireguardReplayed,
         Fault::Integrity => DropReason::WireguardIntegrity,
         Fault::Exhausted => DropReason::WireguardExhausted,
-    }
-}
-
-/// Returns the source and destination of a packet.
-#[inline]
-fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
-    match packet.first()? >> 4 {
-        4 => {
-            let header = packet.first_chunk::<20>()?;
-            let address = |at: usize| Some(Ipv4Addr::from(*header.get(at..)?.first_chunk::<4>()?));
-            Some((address(12)?.into(), address(16)?.into()))
-        }
-        6 => {
-            let header = packet.first_chunk::<40>()?;
-            let address = |at: usize| Some(Ipv6Addr::from(*header.get(at..)?.first_chunk::<16>()?));
-            Some((address(8)?.into(), address(24)?.into()))
-        }
-        _ => None,
-    }
-}
-
-fn upper(packet: &[u8]) -> Option<Upper> {
-    match packet.first()? >> 4 {
-        4 => flow::upper4(packet),
-        _ => flow::upper6(packet),
     }
 }
 
@@ -546,24 +476,14 @@ impl Emerging<'_> {
         if !self.running {
             return Err(DropReason::InterfaceDown);
         }
-        let start = at.start;
-        let inner = frame.bytes().get(at).ok_or(malformed)?;
+        let inner = frame.bytes().get(at.clone()).ok_or(malformed)?;
         let ethertype = admit(inner, &self.network.allowed, peer)?;
-        let len = total(inner).ok_or(malformed)?;
-        if !frame.set_len(start + len) {
-            return Err(malformed);
-        }
-        settle(frame, start, ethertype).ok_or(malformed)?;
-        if let Some(to) = frame.bytes_mut().first_chunk_mut::<12>() {
-            to[..6].copy_from_slice(&self.mac);
-            to[6..].fill(0);
-        }
-        if outer_tos & 3 == 3 {
-            congest(frame)?;
-        }
-        mark_decapsulated(frame, self.network.id);
-        frame.flow = 0;
-        Ok(())
+        let to = Delivery {
+            interface: self.network.id,
+            mac: self.mac,
+            tos: outer_tos,
+        };
+        deliver(frame, at, ethertype, &to, malformed)
     }
 
     /// Looks up a session of this interface by its receiver index.
@@ -579,18 +499,6 @@ impl Emerging<'_> {
         self.last = Some((number, Arc::clone(&found)));
         Ok(found)
     }
-}
-
-/// Returns the sender of a datagram, and the range of its payload in the packet.
-fn datagram(packet: &[u8]) -> Option<(SocketAddr, Range<usize>)> {
-    let upper = upper(packet)?;
-    let (from, _) = addresses(packet)?;
-    let datagram = packet.get(upper.offset..total(packet)?)?;
-    let [a, b, _, _, c, d, ..] = *datagram.first_chunk::<UDP_BYTES>()?;
-    let len = usize::from(u16::from_be_bytes([c, d]));
-    let from = SocketAddr::new(from, u16::from_be_bytes([a, b]));
-    let whole = len >= UDP_BYTES && len <= datagram.len();
-    whole.then_some((from, upper.offset + UDP_BYTES..upper.offset + len))
 }
 
 /// Returns the EtherType of a decrypted packet.

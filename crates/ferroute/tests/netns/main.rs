@@ -56,6 +56,7 @@ mod mail;
 mod ntp;
 mod odd;
 mod offload;
+mod ovpn;
 mod page;
 mod page_history;
 mod page_load;

@@ -5,7 +5,7 @@ use menu::Item;
 #[cfg(test)]
 use super::null;
 use super::{
-    Registration, bond, bridge, l2tp, l2tp_ether, loopback, macvlan, port, pppoe, pptp, sstp,
+    Registration, bond, bridge, l2tp, l2tp_ether, loopback, macvlan, ovpn, port, pppoe, pptp, sstp,
     tunnel, veth, vlan, vrrp, vxlan, wireguard,
 };
 use crate::intent::Interface;
@@ -20,6 +20,7 @@ pub(super) const KINDS: &[Registration] = &[
     macvlan::KIND,
     #[cfg(test)]
     null::KIND,
+    ovpn::KIND,
     pppoe::KIND,
     pptp::KIND,
     sstp::KIND,

@@ -22,6 +22,7 @@ pub(crate) mod mppe;
 pub(crate) mod multilink;
 #[cfg(test)]
 mod null;
+pub(crate) mod ovpn;
 mod point_to_point;
 mod port;
 pub(crate) mod pppoe;

@@ -8,7 +8,7 @@ use crate::compile::LayoutEntry;
 use crate::intent::Class;
 use crate::read;
 
-const MENU: &str = "/interface/ovpn-client";
+const MENU: &str = "/interface/vpls";
 
 pub(super) const KIND: Registration = Registration {
     menus: &[MENU],
@@ -42,20 +42,19 @@ fn its_interfaces_are_laid_out_and_show_their_state() {
         (out.trim().to_owned(), router.control().layout.clone())
     };
 
-    let (_, layout) =
-        run("/interface/ovpn-client add name=null1 connect-to=192.0.2.1 user=u disabled=no");
+    let (_, layout) = run("/interface/vpls add name=null1 peer=192.0.2.1 disabled=no");
     let (id, entry) = layout.named("null1").expect("it is laid out");
     assert_eq!(entry.link.out, OutId::tunnel(id));
     assert!(entry.link.running && !entry.link.ethernet);
-    let (count, _) = run("/interface/print count-only where name=null1 running type=ovpn-out");
+    let (count, _) = run("/interface/print count-only where name=null1 running type=vpls");
     assert_eq!(
         count, "1",
         "it runs, and its menu has the word for its type"
     );
 
-    let (_, layout) = run("/interface/ovpn-client set null1 disabled=yes");
+    let (_, layout) = run("/interface/vpls set null1 disabled=yes");
     let (_, entry) = layout.named("null1").expect("it is laid out");
     assert!(!entry.link.running);
-    let (_, layout) = run("/interface/ovpn-client remove null1");
+    let (_, layout) = run("/interface/vpls remove null1");
     assert!(layout.named("null1").is_none());
 }

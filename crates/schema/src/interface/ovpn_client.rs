@@ -2,9 +2,9 @@
 
 use menu::{Draft, Kind, Menu, Property, Value};
 
-use super::dial::{CONNECT_TO, NAME, TLS, USER, VERIFY, profile};
+use super::dial::{CONNECT_TO, NAME, TLS, USER, VERIFY, profile, tunnel_clients};
 use crate::declare::{certificate, mac, no, number, words, yes};
-use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES};
 
 /// Ciphers; the last three in spellings of older versions.
 pub(crate) const CIPHERS: &[&str] = &[
@@ -21,6 +21,21 @@ pub(crate) const CIPHERS: &[&str] = &[
     "aes256",
 ];
 
+/// Returns true for tunnels of frames, which the router does not have.
+pub(crate) fn is_ethernet(value: &str) -> bool {
+    value == "ethernet"
+}
+
+/// Returns true for the transport that the router does not have.
+pub(crate) fn is_tcp(value: &str) -> bool {
+    value == "tcp"
+}
+
+/// Returns true for a cipher that the router does not have.
+pub(crate) fn is_blowfish(value: &str) -> bool {
+    value == "blowfish128"
+}
+
 /// Message digests.
 pub(crate) const DIGESTS: &[&str] = &["md5", "null", "sha1", "sha256", "sha384", "sha512"];
 
@@ -28,12 +43,16 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         NAME,
         &[
-            mac("mac-address", "Hardware address of the interface"),
+            mac("mac-address", "Hardware address of the interface").inert(),
             number("max-mtu", 64, 65_535, "Maximum transmit unit").default("1500"),
             CONNECT_TO,
             number("port", 1, 65_535, "Port of the server").default("1194"),
-            words("mode", &["ethernet", "ip"], "Tunnel mode: ip or ethernet").default("ip"),
-            words("protocol", &["tcp", "udp"], "Transport protocol").default("tcp"),
+            words("mode", &["ethernet", "ip"], "Tunnel mode: ip or ethernet")
+                .default("ip")
+                .inert_for(is_ethernet),
+            words("protocol", &["tcp", "udp"], "Transport protocol")
+                .default("tcp")
+                .inert_for(is_tcp),
         ],
         USER,
         &[
@@ -42,7 +61,9 @@ pub(crate) static MENU: Menu = Menu {
             VERIFY,
             TLS,
             words("auth", DIGESTS, "Message authentication").default("sha1"),
-            words("cipher", CIPHERS, "Cipher").default("blowfish128"),
+            words("cipher", CIPHERS, "Cipher")
+                .default("blowfish128")
+                .inert_for(is_blowfish),
             words(
                 "use-peer-dns",
                 &["exclusively", "no", "yes"],
@@ -70,9 +91,8 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_WAITING,
     ],
     columns: &["name", "connect-to", "user", "mode"],
-    naming: "ovpn-out",
     derive: Some(rename_ciphers),
-    ..idle_interfaces("/interface/ovpn-client", "ovpn-out", "OpenVPN clients")
+    ..tunnel_clients("/interface/ovpn-client", "ovpn-out", "OpenVPN clients")
 };
 
 /// Converts cipher names of older versions.

@@ -4,22 +4,10 @@ pub(crate) mod server;
 
 use menu::Menu;
 
-use super::dial::BINDING;
-use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use super::dial::tunnel_bindings;
 
-pub(crate) static MENU: Menu = Menu {
-    properties: &[BINDING, LINK_TIMES, INTERFACE_COUNTERS, COMMENT_DISABLED],
-    columns: &[
-        "name",
-        "user",
-        "mtu",
-        "client-address",
-        "uptime",
-        "encoding",
-    ],
-    ..idle_interfaces(
-        "/interface/ovpn-server",
-        "ovpn-in",
-        "Interfaces of OpenVPN sessions",
-    )
-};
+pub(crate) static MENU: Menu = tunnel_bindings(
+    "/interface/ovpn-server",
+    "ovpn-in",
+    "Interfaces of OpenVPN sessions",
+);

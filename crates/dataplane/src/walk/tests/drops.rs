@@ -337,6 +337,7 @@ const ELSEWHERE: [&[DropReason]; 17] = [
     &OF_PPP,
     &OF_RADIUS,
     &OF_TUNNELS,
+    &OF_OVPN,
     &OF_IPSEC,
     &OF_VRRP,
     &OF_NTP,
@@ -496,6 +497,20 @@ const OF_TUNNELS: [DropReason; 21] = [
     DropReason::WireguardIntegrity,
     DropReason::WireguardSource,
     DropReason::WireguardExhausted,
+];
+
+/// Covered by the tests of OpenVPN sessions.
+const OF_OVPN: [DropReason; 10] = [
+    DropReason::OvpnMalformed,
+    DropReason::OvpnUnknown,
+    DropReason::OvpnKey,
+    DropReason::OvpnReplayed,
+    DropReason::OvpnIntegrity,
+    DropReason::OvpnCompressed,
+    DropReason::OvpnExhausted,
+    DropReason::OvpnState,
+    DropReason::OvpnCookie,
+    DropReason::OvpnFull,
 ];
 
 /// Covered by the tests of VRRP.

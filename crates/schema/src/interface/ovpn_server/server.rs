@@ -1,11 +1,13 @@
 //! `/interface/ovpn-server/server`: OpenVPN servers.
 
-use menu::{Builtin, Family, Kind, Menu, OldProperty, Property};
+use menu::{Builtin, Family, Kind, Menu, MenuShape, OldProperty, Property};
 
 use crate::declare::{IN_VRF, certificate, list, mac, no, number, text, words};
-use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID, idle_list};
+use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID};
 use crate::interface::dial::{TLS, keepalive, profile};
-use crate::interface::ovpn_client::{CIPHERS, DIGESTS, rename_ciphers};
+use crate::interface::ovpn_client::{
+    CIPHERS, DIGESTS, is_blowfish, is_ethernet, is_tcp, rename_ciphers,
+};
 
 const ENABLED: OldProperty = OldProperty {
     name: "enabled",
@@ -20,10 +22,14 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the server"),
             number("port", 1, 65_535, "Port of the server").default("1194"),
-            words("mode", &["ethernet", "ip"], "Mode: ip or ethernet").default("ip"),
-            words("protocol", &["tcp", "udp"], "Transport protocol").default("tcp"),
+            words("mode", &["ethernet", "ip"], "Mode: ip or ethernet")
+                .default("ip")
+                .inert_for(is_ethernet),
+            words("protocol", &["tcp", "udp"], "Transport protocol")
+                .default("tcp")
+                .inert_for(is_tcp),
             number("netmask", 0, 32, "Prefix length for clients").default("24"),
-            mac("mac-address", "Hardware address of the server"),
+            mac("mac-address", "Hardware address of the server").inert(),
             number("max-mtu", 64, 65_535, "Maximum transmit unit").default("1500"),
             keepalive("60"),
             profile("default-profile", "default"),
@@ -35,7 +41,9 @@ pub(crate) static MENU: Menu = Menu {
             TLS,
             list("auth", &Kind::Words(DIGESTS), "Message authentication")
                 .default("sha1,md5,sha256,sha512"),
-            list("cipher", &Kind::Words(CIPHERS), "Cipher").default("blowfish128,aes128-cbc"),
+            list("cipher", &Kind::Words(CIPHERS), "Cipher")
+                .default("blowfish128,aes128-cbc")
+                .inert_for(is_blowfish),
             number(
                 "reneg-sec",
                 0,
@@ -50,22 +58,25 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("disabled"),
             text("push-routes", "Routes sent to clients"),
-            text("push-routes-ipv6", "IPv6 routes sent to clients"),
-            no("enable-tun-ipv6", "Carry IPv6"),
-            number("ipv6-prefix-len", 1, 128, "Length of clients' IPv6 prefix").default("64"),
+            text("push-routes-ipv6", "IPv6 routes sent to clients").inert(),
+            no("enable-tun-ipv6", "Carry IPv6").inert(),
+            number("ipv6-prefix-len", 1, 128, "Length of clients' IPv6 prefix")
+                .default("64")
+                .inert(),
             Property::new(
                 "tun-server-ipv6",
                 Kind::Address(Family::V6),
                 "The server's IPv6 address",
             )
-            .default("::"),
+            .default("::")
+            .inert(),
             words(
                 "user-auth-method",
                 &["mschap2", "pap"],
                 "User authentication method",
             )
             .default("pap"),
-            IN_VRF,
+            IN_VRF.inert(),
         ],
         COMMENT_WAITING,
     ],
@@ -86,5 +97,9 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     derive: Some(rename_ciphers),
-    ..idle_list("/interface/ovpn-server/server", "OpenVPN servers")
+    ..Menu::new(
+        "/interface/ovpn-server/server",
+        MenuShape::List,
+        "OpenVPN servers",
+    )
 };

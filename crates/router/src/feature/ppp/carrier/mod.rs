@@ -13,6 +13,7 @@ mod budget;
 pub(in crate::feature) mod clients;
 mod l2tp;
 mod links;
+mod ovpn;
 mod pppoe;
 mod pptp;
 mod sstp;
@@ -43,6 +44,7 @@ const CARRIERS: &[Registration] = &[
     #[cfg(test)]
     bare::CARRIER,
     l2tp::CARRIER,
+    ovpn::CARRIER,
     pppoe::CARRIER,
     pptp::CARRIER,
     sstp::CARRIER,

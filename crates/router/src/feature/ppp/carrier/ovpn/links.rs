@@ -1,0 +1,167 @@
+//! OpenVPN sessions by link number: keys and addresses for the workers, and the end of the PPP session.
+
+use core::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataplane::encap::ovpn::Session;
+use machine::Rng;
+use openvpn::data::{Outgoing, Receiving, Sending, seal_all};
+use openvpn::{DataKeys, Path, SessionId, Traffic};
+
+use super::super::LinkId;
+use super::peer::Peer;
+use crate::feature::hear::Datagram;
+use crate::intent::ItemId;
+
+/// The OpenVPN end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    /// A session of a server item.
+    Server(ItemId, SessionId),
+    /// The session of a client item.
+    Client(ItemId),
+}
+
+/// A link.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) end: End,
+    pub(super) path: Path,
+    /// Keys and addresses, which workers share.
+    pub(super) session: Arc<Session>,
+    pub(super) peer: Peer,
+    /// Addresses are agreed: the end of PPP is no refusal any longer.
+    pub(super) is_open: bool,
+    /// Keys for sending by their number.
+    keys: BTreeMap<u8, Arc<Sending>>,
+}
+
+impl Link {
+    pub(super) fn new(end: End, path: Path, peer_id: Option<u32>, peer: Peer) -> Self {
+        Self {
+            end,
+            path,
+            session: Arc::new(Session::new(path.local, path.remote, peer_id)),
+            peer,
+            is_open: false,
+            keys: BTreeMap::new(),
+        }
+    }
+
+    /// Installs a key for receiving, and keeps it for sending. Returns false if a library refuses the key.
+    pub(super) fn install(&mut self, keys: &DataKeys, rng: &mut Rng) -> bool {
+        let (Some(sending), Some(receiving)) = (Sending::new(keys, rng), Receiving::new(keys))
+        else {
+            return false;
+        };
+        self.session
+            .set_receiving(keys.key_id, Some(Arc::new(receiving)));
+        self.keys.insert(keys.key_id, Arc::new(sending));
+        true
+    }
+
+    /// Sends with a key from now on.
+    pub(super) fn send_with(&self, key_id: u8) {
+        self.session
+            .set_sending(self.keys.get(&key_id).map(Arc::clone));
+    }
+
+    /// Removes a key.
+    pub(super) fn retire(&mut self, key_id: u8) {
+        self.session.set_receiving(key_id, None);
+        self.keys.remove(&key_id);
+    }
+
+    /// Returns what the data channel has carried.
+    pub(super) fn traffic(&self) -> Traffic {
+        let sending = self.session.sending();
+        let [sent, _] = self.session.sent.times();
+        let [received, _] = self.session.received.times();
+        Traffic {
+            sent,
+            received,
+            key_bytes: sending.as_ref().map_or(0, |sending| sending.bytes()),
+            is_exhausted: { sending.as_ref() }.is_some_and(|sending| sending.is_exhausted()),
+        }
+    }
+
+    /// Returns a datagram of the data channel with this payload; `None` without a key.
+    pub(super) fn datagram(&self, payload: &[u8]) -> Option<Datagram> {
+        let sending = self.session.sending();
+        let sending = sending.as_ref()?;
+        let layout = sending.layout(payload);
+        let mut data = [&vec![0; layout.front], payload, &vec![0; layout.back]].concat();
+        let mut packets = [Outgoing::new(sending, layout, &mut data)];
+        seal_all(&mut packets);
+        packets[0].result.ok()?;
+        Some(datagram(&self.path, data))
+    }
+
+    /// Follows the other end to another address.
+    pub(super) fn relocate(&mut self, remote: SocketAddr) -> Path {
+        self.path.remote = remote;
+        self.session.set_remote(remote);
+        self.path
+    }
+}
+
+/// Returns a datagram of a session. An unspecified local address leaves the choice to the route.
+pub(super) fn datagram(path: &Path, data: Vec<u8>) -> Datagram {
+    let source = path.local.ip();
+    Datagram {
+        source: (!source.is_unspecified()).then_some(source),
+        from: path.local.port(),
+        to: path.remote,
+        interface: frame::InterfaceId::NONE,
+        data,
+    }
+}
+
+/// All links.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    last: u64,
+    all: BTreeMap<LinkId, Link>,
+    ends: BTreeMap<End, LinkId>,
+}
+
+impl Links {
+    /// Adds a link.
+    pub(super) fn add(&mut self, link: Link) -> LinkId {
+        self.last += 1;
+        let id = LinkId(self.last);
+        self.ends.insert(link.end, id);
+        self.all.insert(id, link);
+        id
+    }
+
+    /// Removes a link.
+    pub(super) fn remove(&mut self, id: LinkId) -> Option<Link> {
+        let link = self.all.remove(&id)?;
+        self.ends.remove(&link.end);
+        Some(link)
+    }
+
+    pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: LinkId) -> Option<&mut Link> {
+        self.all.get_mut(&id)
+    }
+
+    /// Returns the link of a session.
+    pub(super) fn of(&mut self, end: End) -> Option<(LinkId, &mut Link)> {
+        let id = *self.ends.get(&end)?;
+        Some((id, self.all.get_mut(&id)?))
+    }
+
+    pub(super) fn ids(&self) -> Vec<LinkId> {
+        self.all.keys().copied().collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
