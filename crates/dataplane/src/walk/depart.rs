@@ -54,25 +54,10 @@ pub(super) fn pass3<const FAST: bool>(
                 at += revealed(cx, &frames[at..], at, scratch, &mut state);
             }
         } else if FAST {
-            at += straight_run::<false>(
-                cx,
-                entrance,
-                &mut frames[at..],
-                at,
-                scratch,
-                &mut state,
-                outlet,
-            );
-            let between = at;
-            at += straight_run::<true>(
-                cx,
-                entrance,
-                &mut frames[at..],
-                at,
-                scratch,
-                &mut state,
-                outlet,
-            );
+            let rest = &mut frames[at..];
+            at += straight_run::<false>(cx, entrance, rest, at, scratch, &mut state, outlet);
+            let (between, rest) = (at, &mut frames[at..]);
+            at += straight_run::<true>(cx, entrance, rest, at, scratch, &mut state, outlet);
             if let Some(installer) = &installer {
                 let outs = &scratch.outs;
                 let [ipv4, ipv6] = [from..between, between..at];
@@ -92,15 +77,8 @@ pub(super) fn pass3<const FAST: bool>(
             at += run;
         }
         if at == from {
-            one::<FAST>(
-                cx,
-                entrance,
-                &mut frames[at],
-                at,
-                scratch,
-                &mut state,
-                outlet,
-            );
+            let frame = &mut frames[at];
+            one::<FAST>(cx, entrance, frame, at, scratch, &mut state, outlet);
             at += 1;
         }
     }
