@@ -133,7 +133,17 @@ impl Ovpn {
                 settings.requires_certificate,
                 settings.common.only_tls12,
             );
-            let fault = settings.common.missing.map(str::to_owned);
+            let port = settings.common.port;
+            let mut others = self.servers.iter().filter(|(other, _)| **other != id);
+            let other = others.find(|(_, other)| other.settings.common.port == port);
+            let fault = match (settings.common.missing, other) {
+                (Some(missing), _) => Some(missing.to_owned()),
+                (None, Some((_, other))) => Some(format!(
+                    "UDP port {port} belongs to the server {}: set another port",
+                    other.settings.name
+                )),
+                (None, None) => None,
+            };
             match (fault, tls) {
                 (None, Ok(tls)) => Some((settings, tls)),
                 (Some(fault), _) | (None, Err(fault)) => {
@@ -378,7 +388,17 @@ impl Carrier for Ovpn {
                 clients.insert(id, item.and_then(Client::read));
             });
         }
-        for (id, settings) in servers {
+        if !servers.is_empty() {
+            // A server that ends or moves leaves its port to another one.
+            each_item(view, SERVER, None, |id, item| {
+                let settings = || item.and_then(Server::read);
+                servers.entry(id).or_insert_with(settings);
+            });
+        }
+        let (ended, others): (Vec<_>, Vec<_>) = servers
+            .into_iter()
+            .partition(|(_, settings)| settings.is_none());
+        for (id, settings) in ended.into_iter().chain(others) {
             self.set_server(id, settings, view, out.effects);
         }
         for (id, settings) in clients {
