@@ -328,7 +328,7 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
 }
 
 /// Reasons that tests elsewhere cover.
-const ELSEWHERE: [&[DropReason]; 17] = [
+const ELSEWHERE: [&[DropReason]; 18] = [
     &OF_L2TP,
     &OF_PPTP,
     &OF_STREAMS,
