@@ -269,8 +269,8 @@ fn fill(rig: &mut Rig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Begins a connection with each of these packets, answers the packets that leave, and repeats both
-/// directions.
+/// Begins a connection with each of these packets, answers the packets that leave (an empty answer is
+/// none), and repeats both directions.
 ///
 /// # Errors
 /// A packet was lost, or `answer` does not recognise a packet that left.
@@ -289,9 +289,10 @@ pub(super) fn talk(
     lane.meter().record(true);
     lane.run(vectors * VECTOR_FRAMES)?;
     lane.meter().record(false);
-    let left = lane.meter().recorded().into_iter().take(count);
+    let left = lane.meter().recorded().into_iter();
     let answers = left.map(|(_, frame)| answer(frame));
-    let answers = answers.collect::<Result<Vec<_>, _>>()?;
+    let answers = answers.filter(|answer| !matches!(answer, Ok(frame) if frame.is_empty()));
+    let answers = answers.take(count).collect::<Result<Vec<_>, _>>()?;
     let len = answers.iter().map(Vec::len).max().unwrap_or(0);
     lane.meter().answer(Templates::of(answers, len, seed ^ 1));
     lane.run(2 * LAPS * vectors * VECTOR_FRAMES)?;

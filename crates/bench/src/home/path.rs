@@ -96,6 +96,11 @@ impl Path {
         frame
     }
 
+    /// Returns the flow of a packet that left, as its server receives it.
+    pub(super) fn flow(&self, left: &[u8]) -> Option<Tuple> {
+        tuple(&self.at_server(left)?)
+    }
+
     /// Returns the answer of a server to a packet that left, as it arrives at the router.
     ///
     /// # Errors

@@ -150,7 +150,9 @@ fn wrong_users_and_missing_certificates_are_refused() {
     let client = dial(&lab, &folder, &authority, &identity);
     assert!(works(&lab, "one", "ping -q -c 1 -W 2 10.64.0.1"));
     drop(client);
-    server.exec("/interface/ovpn-server/server/add name=ovpn2 protocol=udp certificate=vpn");
+    server.exec(
+        "/interface/ovpn-server/server/add name=ovpn2 protocol=udp certificate=vpn disabled=no",
+    );
     let refused = "ovpn2: UDP port 1194 belongs to the server ovpn1: set another port";
     until(refused, || server.log().contains(refused));
     for (settings, reason) in [

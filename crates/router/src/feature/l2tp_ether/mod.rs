@@ -295,7 +295,7 @@ impl L2tpEthers {
                     client,
                     path: Path {
                         local: SocketAddr::new(local, port),
-                        remote: SocketAddr::new(IpAddr::from(remote), port),
+                        remote: SocketAddr::new(remote, port),
                         is_protected: settings.needs_ipsec,
                     },
                     pseudowire: Some(settings.pseudowire.clone()),
