@@ -112,6 +112,20 @@ pub struct Datagram {
     pub(crate) data: Vec<u8>,
 }
 
+impl Datagram {
+    /// Returns a datagram between two ends. An unspecified local address leaves the choice to the
+    /// route.
+    pub(crate) fn between(local: SocketAddr, remote: SocketAddr, data: Vec<u8>) -> Self {
+        Self {
+            source: Some(local.ip()).filter(|source| !source.is_unspecified()),
+            from: local.port(),
+            to: remote,
+            interface: InterfaceId::NONE,
+            data,
+        }
+    }
+}
+
 /// An ICMP echo request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {

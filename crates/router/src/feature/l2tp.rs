@@ -65,14 +65,7 @@ pub(super) const fn v4(address: SocketAddr) -> Option<SocketAddrV4> {
 
 /// Returns a datagram of a tunnel. An unspecified local address leaves the choice to the route.
 pub(super) fn datagram(path: &Path, data: Vec<u8>) -> Datagram {
-    let source = path.local.ip();
-    Datagram {
-        source: (!source.is_unspecified()).then_some(source),
-        from: path.local.port(),
-        to: path.remote,
-        interface: frame::InterfaceId::NONE,
-        data,
-    }
+    Datagram::between(path.local, path.remote, data)
 }
 
 /// Returns whether a policy protects the messages between two ends.

@@ -69,6 +69,15 @@ impl<L: LinkState> Links<L> {
         self.all.get_mut(&id)
     }
 
+    /// Returns the numbers of all links.
+    pub(super) fn ids(&self) -> Vec<LinkId> {
+        self.all.keys().copied().collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Returns the link with this key.
     pub(super) fn find_mut(&mut self, key: L::Key) -> Option<(LinkId, &mut L)> {
         let id = *self.keys.get(&key)?;

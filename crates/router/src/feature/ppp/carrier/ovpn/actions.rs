@@ -87,7 +87,10 @@ impl Ovpn {
                 Action::Authenticate(login) => self.begin_user(item, &login, now, out),
                 Action::Opened(opened) => log_opened(&opened, out),
                 Action::Closed(session, reason) => {
-                    let link = self.links.of(End::Server(item, session)).map(|(id, _)| id);
+                    let link = self
+                        .links
+                        .find_mut(End::Server(item, session))
+                        .map(|(id, _)| id);
                     if let Some(link) = link {
                         self.lose(link, &reason, out);
                     }
@@ -132,7 +135,7 @@ impl Ovpn {
 
     /// Carries out an action that concerns keys or data packets of a session.
     fn of_data_channel(&mut self, end: End, action: Action, out: &mut Effects) {
-        let Some((_, link)) = self.links.of(end) else {
+        let Some((_, link)) = self.links.find_mut(end) else {
             return;
         };
         let payload = match action {
@@ -311,7 +314,7 @@ impl Ovpn {
         if attempt.is_none_or(|attempt| core::mem::replace(&mut attempt.is_over, true)) {
             return;
         }
-        let link = self.links.of(End::Client(item)).map(|(id, _)| id);
+        let link = self.links.find_mut(End::Client(item)).map(|(id, _)| id);
         match link {
             Some(link) => self.lose(link, reason, out),
             None => {

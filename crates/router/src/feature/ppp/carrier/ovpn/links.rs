@@ -9,7 +9,7 @@ use machine::Rng;
 use openvpn::data::{Outgoing, Receiving, Sending, seal_all};
 use openvpn::{DataKeys, Path, SessionId, Traffic};
 
-use super::super::LinkId;
+use super::super::links::LinkState;
 use super::peer::Peer;
 use crate::feature::hear::Datagram;
 use crate::intent::ItemId;
@@ -108,60 +108,20 @@ impl Link {
 
 /// Returns a datagram of a session. An unspecified local address leaves the choice to the route.
 pub(super) fn datagram(path: &Path, data: Vec<u8>) -> Datagram {
-    let source = path.local.ip();
-    Datagram {
-        source: (!source.is_unspecified()).then_some(source),
-        from: path.local.port(),
-        to: path.remote,
-        interface: frame::InterfaceId::NONE,
-        data,
-    }
+    Datagram::between(path.local, path.remote, data)
 }
 
-/// All links.
-#[derive(Debug, Default)]
-pub(super) struct Links {
-    last: u64,
-    all: BTreeMap<LinkId, Link>,
-    ends: BTreeMap<End, LinkId>,
-}
+impl LinkState for Link {
+    type Key = End;
 
-impl Links {
-    /// Adds a link.
-    pub(super) fn add(&mut self, link: Link) -> LinkId {
-        self.last += 1;
-        let id = LinkId(self.last);
-        self.ends.insert(link.end, id);
-        self.all.insert(id, link);
-        id
+    fn key(&self) -> End {
+        self.end
     }
 
-    /// Removes a link.
-    pub(super) fn remove(&mut self, id: LinkId) -> Option<Link> {
-        let link = self.all.remove(&id)?;
-        self.ends.remove(&link.end);
-        Some(link)
-    }
-
-    pub(super) fn get(&self, id: LinkId) -> Option<&Link> {
-        self.all.get(&id)
-    }
-
-    pub(super) fn get_mut(&mut self, id: LinkId) -> Option<&mut Link> {
-        self.all.get_mut(&id)
-    }
-
-    /// Returns the link of a session.
-    pub(super) fn of(&mut self, end: End) -> Option<(LinkId, &mut Link)> {
-        let id = *self.ends.get(&end)?;
-        Some((id, self.all.get_mut(&id)?))
-    }
-
-    pub(super) fn ids(&self) -> Vec<LinkId> {
-        self.all.keys().copied().collect()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.all.is_empty()
+    fn client(&self) -> Option<ItemId> {
+        match self.end {
+            End::Client(item) => Some(item),
+            End::Server(..) => None,
+        }
     }
 }

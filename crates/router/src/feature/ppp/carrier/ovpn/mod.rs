@@ -26,9 +26,10 @@ use openvpn::{
     ServerSettings, TlsConfig, Transport,
 };
 
-use self::links::{End, Links};
+use self::links::{End, Link};
 use self::settings::{Client, Server};
 use super::clients::{Clients, Step};
+use super::links::Links;
 use super::{Carrier, CarrierOutput, LinkEvent, LinkId, Registration};
 use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::{Effects, View, concerns, each_item};
@@ -84,7 +85,7 @@ struct Ovpn {
     attempts: BTreeMap<ItemId, Attempt>,
     /// Source ports of clients.
     ports: BTreeMap<ItemId, u16>,
-    links: Links,
+    links: Links<Link>,
     /// Events of links for the next opportunity to report them.
     pending: Vec<LinkEvent>,
     /// PPP packets for the ends that stand for OpenVPN peers.
