@@ -20,6 +20,8 @@ pub(crate) struct Carrier {
     pub(crate) mtu: u16,
     /// Encoding of a session whose profile requires encryption.
     pub(crate) encoding: &'static str,
+    /// Setting of a client that soon notices the end of its server.
+    pub(crate) keepalive: &'static str,
     /// Clients have `use-peer-dns`.
     pub(crate) learns_dns: bool,
     /// Commands by which a started server begins to serve.
@@ -35,6 +37,7 @@ pub(crate) const PPPOE: Carrier = Carrier {
     addresses: ["", ""],
     mtu: 1492,
     encoding: MPPE,
+    keepalive: "keepalive-timeout=2",
     learns_dns: true,
     begin: &[],
     accepts: &[],
@@ -46,6 +49,7 @@ pub(crate) const L2TP: Carrier = Carrier {
     addresses: ROUTED,
     mtu: 1450,
     encoding: MPPE,
+    keepalive: "keepalive-timeout=2",
     learns_dns: true,
     begin: &[],
     accepts: &["protocol=udp dst-port=1701"],
@@ -57,6 +61,7 @@ pub(crate) const PPTP: Carrier = Carrier {
     addresses: ROUTED,
     mtu: 1450,
     encoding: MPPE,
+    keepalive: "keepalive-timeout=2",
     learns_dns: true,
     begin: &[],
     accepts: &["protocol=tcp dst-port=1723", "protocol=gre"],
@@ -68,6 +73,7 @@ pub(crate) const SSTP: Carrier = Carrier {
     addresses: ROUTED,
     mtu: 1500,
     encoding: "",
+    keepalive: "keepalive-timeout=2",
     learns_dns: false,
     begin: &[
         "/certificate/add name=vpn common-name=server subject-alt-name=IP:192.0.2.2,IP:192.0.2.1 \
@@ -76,6 +82,23 @@ pub(crate) const SSTP: Carrier = Carrier {
         "/interface/sstp-server/server/set enabled=yes certificate=vpn",
     ],
     accepts: &["protocol=tcp dst-port=443"],
+};
+pub(crate) const OVPN: Carrier = Carrier {
+    service: "ovpn",
+    server: "/interface ovpn-server server add name=ovpn1 protocol=udp cipher=aes256-gcm keepalive-timeout=2",
+    dial: "connect-to=192.0.2.2 protocol=udp cipher=aes256-gcm",
+    addresses: ROUTED,
+    mtu: 1500,
+    encoding: "",
+    keepalive: "",
+    learns_dns: true,
+    begin: &[
+        "/certificate/add name=vpn common-name=server key-usage=key-cert-sign,digital-signature,tls-server \
+         key-size=prime256v1",
+        "/certificate/sign vpn",
+        "/interface/ovpn-server/server/set ovpn1 certificate=vpn disabled=no",
+    ],
+    accepts: &["protocol=udp dst-port=1194"],
 };
 /// Encoding of a session encrypted by MPPE.
 const MPPE: &str = "MPPE128 stateless";

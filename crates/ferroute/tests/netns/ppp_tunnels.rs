@@ -5,7 +5,7 @@
 //! ```
 
 use crate::accounting::{RADIUS, START, attribute, free_radius, wait_for};
-use crate::carriers::{Carrier, L2TP, PPTP, SSTP, reaches};
+use crate::carriers::{Carrier, L2TP, OVPN, PPTP, SSTP, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
 use crate::world::{Folder, PACKET, Router, Start, have, lab, layout, shell, until};
@@ -21,7 +21,7 @@ fn comes_back_after_kills(test: &str, carrier: &Carrier) {
     let config = carrier.routed_server_config();
     let server = start(&lab, "right", &config, Some(&states[1]));
     carrier.begin(&server);
-    let config = carrier.routed_client_config("keepalive-timeout=2");
+    let config = carrier.routed_client_config(carrier.keepalive);
     let client = start(&lab, "left", &config, Some(&states[0]));
     let monitor = |cell: &str| carrier.monitor(&client, cell);
     until("a packet gets through", || reaches(""));
@@ -72,6 +72,12 @@ fn a_client_of_l2tp_reaches_the_world_and_both_come_back_after_a_kill() {
 fn a_client_of_pptp_reaches_the_world_and_both_come_back_after_a_kill() {
     let test = "a_client_of_pptp_reaches_the_world_and_both_come_back_after_a_kill";
     comes_back_after_kills(test, &PPTP);
+}
+
+#[test]
+fn a_client_of_openvpn_reaches_the_world_and_both_come_back_after_a_kill() {
+    let test = "a_client_of_openvpn_reaches_the_world_and_both_come_back_after_a_kill";
+    comes_back_after_kills(test, &OVPN);
 }
 
 #[test]
