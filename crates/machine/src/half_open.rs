@@ -2,8 +2,8 @@
 
 use alloc::collections::BTreeSet;
 
-/// Connections that a server accepted and that are not open yet. Their number is limited, of one address and of all:
-/// the oldest one gives way to a new one. Later connections have higher numbers.
+/// Connections that a server accepted and that are not open yet. Two limits hold, for one address and for all
+/// addresses: a new connection beyond a limit replaces the oldest connection. Later connections have higher numbers.
 #[derive(Debug)]
 pub struct HalfOpen<A, I> {
     max: usize,

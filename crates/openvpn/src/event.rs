@@ -96,7 +96,7 @@ pub struct ClientSettings {
     pub device: Device,
     /// MTU of the tunnel in bytes.
     pub mtu: u16,
-    /// Ciphers, the preferred one first; the first one is used if the server pushes none.
+    /// Ciphers, the preferred cipher first. A server that pushes no cipher gets the preferred cipher.
     pub ciphers: Vec<Cipher>,
     /// HMAC of CBC ciphers.
     pub digest: Digest,

@@ -11,7 +11,7 @@ pub(crate) const REPLY: &str = "PUSH_REPLY";
 const MAX_MESSAGE_BYTES: usize = 1023;
 /// Room for `,push-continuation 2`.
 const CONTINUATION_BYTES: usize = 20;
-/// Messages of one reply that are read, at most.
+/// Maximum number of messages of a PUSH_REPLY; the client ignores further messages.
 pub(crate) const MAX_MESSAGES: usize = 64;
 /// Routes of each family, and DNS servers, that are read at most.
 const MAX_ROUTES: usize = 1024;
@@ -121,7 +121,7 @@ pub struct Push {
     pub refused_compression: Option<Box<str>>,
     /// Password of later negotiations.
     pub token: Option<Box<str>>,
-    /// Names of options that are not known, at most 16.
+    /// Names of at most 16 unknown options.
     pub unknown: Vec<Box<str>>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Entrance {
     mac: u64,
     /// Received frames are counted here.
     pub(crate) counts: bool,
-    /// Received frames are counted at the interface of each, which is above this one.
+    /// Each received frame is counted at the interface above this one that the frame belongs to.
     pub(super) counts_above: bool,
 }
 
@@ -67,8 +67,8 @@ impl Entrance {
         self.counts_above && frame.ingress != self.id
     }
 
-    /// Marks the frames as past ingress, each on its own interface, which is like this one, and counted
-    /// there. The entrance has no interface of its own then.
+    /// Marks the frames as past ingress. Each frame names its interface, which has the properties of
+    /// this entrance and has counted the frame. The entrance itself has no interface id then.
     pub(super) fn serves_sessions(&mut self) {
         self.is_behind();
         self.id = InterfaceId::NONE;

@@ -159,7 +159,7 @@ fn framing_room(framing: Framing, payload: &[u8]) -> (usize, usize) {
 
 /// First byte of packets that are not compressed (OpenVPN `comp.h`).
 pub(super) const STUB: u8 = 0xfa;
-/// First byte of packets whose own first byte is behind them.
+/// First byte of packets whose first payload byte moved to the end of the packet.
 pub(super) const STUB_SWAP: u8 = 0xfb;
 /// First byte of packets with a header of version 2.
 pub(super) const STUB_V2: u8 = 0x50;

@@ -190,8 +190,8 @@ impl Passes<'_, '_> {
         *at += 1;
     }
 
-    /// Decides about a packet for this router as about the last one. Returns false, without changes, if
-    /// the guard must decide.
+    /// Applies the last decision to a packet for this router. Returns false, without changes, if the
+    /// guard must decide.
     #[inline(always)]
     fn repeat(
         &mut self,

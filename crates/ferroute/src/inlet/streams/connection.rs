@@ -30,7 +30,8 @@ pub(super) enum Order {
     Attach(Attachment, mpsc::Receiver<Batch>),
 }
 
-/// The orders of a connection, for its owner and for its task. A connection whose owner drops its end is closed.
+/// Creates the queue of orders of a connection: the sender is for the owner, the receiver for the task. The task closes
+/// the connection when the owner drops the sender.
 pub(super) fn orders() -> (mpsc::Sender<Order>, mpsc::Receiver<Order>) {
     mpsc::channel(MAX_WAITING)
 }

@@ -363,7 +363,7 @@ impl ListenerTls {
     }
 }
 
-/// The way of a connection to its other end.
+/// Destination of a connection, and the HTTP proxy in front of the destination.
 struct Route {
     to: SocketAddr,
     proxy: Option<SocketAddr>,

@@ -13,11 +13,11 @@ use crate::feature::stream::{ClientTls, ServerTls, TlsLimits};
 use crate::intent::Name;
 use crate::read;
 
-/// Menu of the services that may have the same port.
+/// Menu of the services of the router; the SSTP server refuses a TCP port of theirs.
 pub(super) const SERVICES: &str = "/ip/service";
 /// The port of HTTPS, which a host name need not mention.
 const HTTPS: u16 = 443;
-/// The cipher that this router has; the other one of RouterOS is a CBC suite.
+/// The only cipher of RouterOS's list that rustls implements; `aes256-sha` is a CBC suite.
 const CIPHER: &str = "aes256-gcm-sha384";
 /// Reason for a list of ciphers without [`CIPHER`].
 const NO_CIPHER: &str =
