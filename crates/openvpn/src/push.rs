@@ -11,7 +11,7 @@ pub(crate) const REPLY: &str = "PUSH_REPLY";
 const MAX_MESSAGE_BYTES: usize = 1023;
 /// Room for `,push-continuation 2`.
 const CONTINUATION_BYTES: usize = 20;
-/// Maximum number of messages of a PUSH_REPLY; the client ignores further messages.
+/// Maximum number of messages of a PUSH_REPLY; one more ends the session as a protocol fault.
 pub(crate) const MAX_MESSAGES: usize = 64;
 /// Routes of each family, and DNS servers, that are read at most.
 const MAX_ROUTES: usize = 1024;

@@ -81,4 +81,5 @@ pub const RULES: &[Rule] = &[
     tunnels::L2TP_SERVER_BLOCKED,
     tunnels::PPTP_SERVER_BLOCKED,
     tunnels::SSTP_SERVER_BLOCKED,
+    tunnels::OVPN_SERVER_BLOCKED,
 ];

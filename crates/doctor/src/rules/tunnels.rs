@@ -14,6 +14,7 @@ const SERVER: &str = "/interface/pppoe-server/server";
 const L2TP_SERVER: &str = "/interface/l2tp-server/server";
 const PPTP_SERVER: &str = "/interface/pptp-server/server";
 const SSTP_SERVER: &str = "/interface/sstp-server/server";
+const OVPN_SERVER: &str = "/interface/ovpn-server/server";
 /// Bytes of the PPPoE header and the PPP protocol in front of each packet (RFC 2516).
 const HEADERS: i64 = 8;
 /// MTU of Ethernet in bytes.
@@ -427,6 +428,31 @@ pub(super) const SSTP_SERVER_BLOCKED: Rule = Rule {
             .into_iter()
             .collect();
         report_blocked(config, found, server, "SSTP", &accepts);
+    },
+};
+
+pub(super) const OVPN_SERVER_BLOCKED: Rule = Rule {
+    name: "ovpn-server-blocked",
+    severity: Severity::Warning,
+    cause: "chain input drops the packets that an OpenVPN server waits for: no client from outside gets through",
+    mend: "accept the server's port in input, UDP or TCP as protocol= says: 1194, unless port= says otherwise",
+    find: |config, found| {
+        for server in config.enabled(OVPN_SERVER) {
+            let port = server
+                .number("port")
+                .and_then(|port| u16::try_from(port).ok());
+            let port = port.unwrap_or(1194);
+            let protocol = match server.text("protocol") {
+                "udp" => "udp",
+                _ => "tcp",
+            };
+            let is_dropped = is_dropped_by_input(config, protocol, port);
+            let accepts: Vec<_> = is_dropped
+                .then(|| accept(protocol, port, ""))
+                .into_iter()
+                .collect();
+            report_blocked(config, found, server, "OpenVPN", &accepts);
+        }
     },
 };
 

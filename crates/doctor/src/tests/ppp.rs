@@ -146,4 +146,18 @@ pub(super) const CASES: &[Case] = &[
             "/interface/sstp-server/server/set enabled=yes port=8443\n",
         ],
     ),
+    (
+        "ovpn-server-blocked",
+        &[
+            WAN,
+            CLOSED,
+            "/interface/ovpn-server/server/add name=o1 protocol=udp port=1195 disabled=no\n",
+        ],
+        &[
+            WAN,
+            "/ip/firewall/filter/add chain=input action=accept protocol=udp dst-port=1195\n",
+            CLOSED,
+            "/interface/ovpn-server/server/add name=o1 protocol=udp port=1195 disabled=no\n",
+        ],
+    ),
 ];
