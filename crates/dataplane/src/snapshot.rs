@@ -70,8 +70,8 @@ impl Default for Snapshot {
 impl Snapshot {
     /// Returns true if packets take the walk of the fast path: besides routing, at most queues
     /// and IPsec policies apply.
-    pub(crate) const fn is_short(&self) -> bool {
-        self.ipv4.is_short() && self.ipv6.is_short()
+    pub(crate) fn is_short(&self) -> bool {
+        !self.has_firewall() && self.ipv4.is_short() && self.ipv6.is_short()
     }
 
     /// Returns true if neither queues nor IPsec policies apply to packets that take the walk of the fast path.
@@ -83,8 +83,12 @@ impl Snapshot {
     /// Returns true if nothing but routing applies to packets. Pass 3 then counts the frames of
     /// VLANs and sessions, together with those of the fast path.
     pub(crate) fn is_fast_path(&self) -> bool {
-        let guards = self.firewall.guards(false) || self.firewall.guards(true);
-        !guards && self.is_short() && self.is_routing_only()
+        self.is_short() && self.is_routing_only()
+    }
+
+    /// Returns true if packets of some family meet rules or connection tracking.
+    pub(crate) fn has_firewall(&self) -> bool {
+        self.firewall.guards(false) || self.firewall.guards(true)
     }
 
     /// The settings of a family.

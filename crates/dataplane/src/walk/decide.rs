@@ -3,15 +3,13 @@
 use frame::InterfaceId;
 
 use super::exit::Exit;
-use super::forward::{self, Fit};
 use super::ingress::{self, Arrived, Entrance};
-use super::packet::{Key, Leaving};
+use super::packet::Key;
+use super::prerouting;
 use super::stage::Stage;
-use super::{options, postrouting, prerouting, routing};
 use crate::context::{Context, name};
-use crate::drop::DropReason;
 use crate::out::{Out, OutId};
-use crate::table::{Adjacency, NextHopId};
+use crate::table::Adjacency;
 use crate::trace::Tracer;
 
 /// Pass 1: ingress and prerouting. Sets `place` even if the packet's walk ends.
@@ -87,69 +85,6 @@ impl PacketStart {
     }
 }
 
-/// Routes a packet by routing rules.
-pub(super) fn by_rules<T: Tracer>(
-    cx: &Context<'_>,
-    packet: &[u8],
-    ingress: InterfaceId,
-    tracer: &mut T,
-) -> Result<NextHopId, Exit> {
-    let flow = routing::Query::new(packet, ingress).flow;
-    let found = routing::by_table(cx, &flow);
-    match &found {
-        Ok((table, _)) => tracer.looked_up(*table, flow.destination.bits()),
-        Err(exit) => tracer.left(Stage::Routing, exit),
-    }
-    found.map(|(_, hop)| hop)
-}
-
-/// The first half of pass 3, for a next hop of another kind than forward.
-#[cold]
-#[inline(never)]
-pub(super) fn follow<T: Tracer>(
-    cx: &Context<'_>,
-    packet: &[u8],
-    ingress: InterfaceId,
-    hop: NextHopId,
-    tracer: &mut T,
-) -> Result<Adjacency, Exit> {
-    let followed = routing::follow(cx, packet, ingress, hop);
-    if let Err(exit) = &followed {
-        tracer.left(Stage::Routing, exit);
-    }
-    followed.map(|(_, adjacency)| adjacency)
-}
-
-/// The second half of pass 3: forward and postrouting.
-#[inline(always)]
-pub(super) fn leave<T: Tracer>(
-    cx: &Context<'_>,
-    leaving: &Leaving<'_>,
-    adjacency: &Adjacency,
-    tracer: &mut T,
-) -> Result<(Fit, Option<OutId>), Exit> {
-    tracer.passed(Stage::Routing, || leaves_by(cx, adjacency));
-    let fit = fit(cx, leaving, adjacency);
-    match &fit {
-        Ok(Fit::Whole) => tracer.passed(Stage::Forward, || "fits the link".to_owned()),
-        Ok(Fit::Fragments) => tracer.passed(Stage::Forward, || "in fragments".to_owned()),
-        Err(exit) => tracer.left(Stage::Forward, exit),
-    }
-    let fit = fit?;
-    let protects = match postrouting::run(cx, leaving) {
-        Ok(protects) => protects,
-        Err(exit) => {
-            tracer.left(Stage::Postrouting, &exit);
-            return Err(exit);
-        }
-    };
-    match protects {
-        Some(out) => tracer.passed(Stage::Postrouting, || protected_by(cx, out)),
-        None => tracer.passed(Stage::Egress, || sent_by(cx, adjacency)),
-    }
-    Ok((fit, protects))
-}
-
 /// Returns the text of a trace for a packet that IPsec protects.
 pub(super) fn protected_by(cx: &Context<'_>, out: OutId) -> String {
     let Out::Protect(slot) = out.out() else {
@@ -170,36 +105,4 @@ pub(super) fn leaves_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
 /// Returns the text of a trace for a packet that leaves.
 pub(super) fn sent_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
     format!("sent by {}", name(cx, adjacency.egress))
-}
-
-/// Checks the forwarding setting, lifetime, size and options.
-#[inline(always)]
-fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, adjacency: &Adjacency) -> Result<Fit, Exit> {
-    let mtu = adjacency.mtu;
-    let Leaving {
-        packet, offload, ..
-    } = *leaving;
-    if leaving.ipv6 {
-        let Some(header) = packet.first_chunk::<40>() else {
-            return Err(Exit::Drop(DropReason::Ipv6Length));
-        };
-        match leaving.own {
-            true => forward::own6(header, packet, mtu, offload),
-            false if !cx.snapshot.ipv6.forward => Err(Exit::Drop(DropReason::ForwardingOff)),
-            false => forward::ipv6(header, packet, mtu, offload),
-        }
-    } else {
-        let Some(header) = packet.first_chunk::<20>() else {
-            return Err(Exit::Drop(DropReason::Ipv4Length));
-        };
-        match leaving.own {
-            true => forward::fit4(header, packet, mtu, offload),
-            false if !cx.snapshot.ipv4.forward => Err(Exit::Drop(DropReason::ForwardingOff)),
-            false => {
-                let fit = forward::ipv4(header, packet, mtu, offload)?;
-                options::check(cx, packet, adjacency.egress)?;
-                Ok(fit)
-            }
-        }
-    }
 }

@@ -1,32 +1,33 @@
-//! Pass 3: next hop, forward, egress. Packets that are only forwarded are processed in a loop;
-//! other packets run the stage functions one by one.
+//! Pass 3 of the fast path: next hop, forward, egress. Packets that are only forwarded, and packets that tunnels
+//! decapsulate, are processed in loops; other packets are decided one by one.
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
 use super::forward;
+use super::guarded::{self, LastDecision, PriorResults};
 use super::ingress::Entrance;
-use super::leave::{Departed, PacketRoute, depart, trim};
+use super::leave::{Departed, trim};
 use super::packet::{ETHERNET, packet};
 use super::pass1_results::HeaderClass;
 use super::policed::{policed_run, revealed, tunnel_of};
 use super::scratch::Scratch;
 use super::shortcut_installer::ShortcutInstaller;
-use super::tally::{CounterKey, Speed, Tally, received, slow_is_fast};
-use super::{Context, Exit, decide, egress};
+use super::tally::{CounterKey, Speed, Tally, received};
+use super::{Context, Exit, egress};
 use crate::counters::{Counters, Traffic};
 use crate::encap::Arrivals;
 use crate::ipsec::PolicyLookup;
 use crate::out::OutId;
 use crate::outlet::Outlet;
+use crate::packet::Fields;
 use crate::table::{Adjacency, Kind, NextHopId};
-use crate::trace::Silent;
 
 /// Bytes of an Ethernet header with one tag.
 const ONE_TAG: u8 = ETHERNET + 4;
 
 /// Decides about each routed frame and commits the decision to its bytes. Fills in `scratch.outs`
 /// and `scratch.entered.exits`.
-pub(super) fn pass3<const FAST: bool>(
+pub(super) fn pass3(
     cx: &Context<'_>,
     entrance: &Entrance,
     frames: &mut [Frame],
@@ -36,8 +37,11 @@ pub(super) fn pass3<const FAST: bool>(
     let count = frames.len().min(VECTOR_FRAMES);
     let mut state = Tally::new(cx);
     scratch.next_hops.forget();
-    let is_fast_path = FAST && cx.snapshot.is_routing_only();
-    let mut policies = (FAST && !cx.snapshot.ipsec.is_empty()).then(|| PolicyLookup::new(cx));
+    let is_fast_path = cx.snapshot.is_routing_only();
+    if is_fast_path {
+        state.counts_arrivals_of(entrance.id);
+    }
+    let mut policies = (!cx.snapshot.ipsec.is_empty()).then(|| PolicyLookup::new(cx));
     let installer = match is_fast_path {
         true => ShortcutInstaller::of(cx, entrance, outlet),
         false => None,
@@ -53,7 +57,7 @@ pub(super) fn pass3<const FAST: bool>(
             if at == from {
                 at += revealed(cx, &frames[at..], at, scratch, &mut state);
             }
-        } else if FAST {
+        } else {
             let rest = &mut frames[at..];
             at += straight_run::<false>(cx, entrance, rest, at, scratch, &mut state, outlet);
             let (between, rest) = (at, &mut frames[at..]);
@@ -67,7 +71,7 @@ pub(super) fn pass3<const FAST: bool>(
                 installer.install_straight::<true>(cx, frames6, outs6, outlet);
             }
         }
-        if FAST && at == from {
+        if at == from {
             let run = tunnelled(cx, &frames[at..], at, scratch, &mut state);
             if is_fast_path {
                 let above = frames[at..at + run].iter();
@@ -78,7 +82,7 @@ pub(super) fn pass3<const FAST: bool>(
         }
         if at == from {
             let frame = &mut frames[at];
-            one::<FAST>(cx, entrance, frame, at, scratch, &mut state, outlet);
+            one(cx, entrance, frame, at, scratch, &mut state, outlet);
             at += 1;
         }
     }
@@ -309,9 +313,9 @@ fn tunnelled(
     frames.len()
 }
 
-/// Runs pass 3 for any frame.
+/// Decides about any frame as [`guarded::one`] does.
 #[inline(never)]
-fn one<const FAST: bool>(
+fn one(
     cx: &Context<'_>,
     entrance: &Entrance,
     frame: &mut Frame,
@@ -322,55 +326,29 @@ fn one<const FAST: bool>(
 ) {
     let place = at % VECTOR_FRAMES;
     scratch.outs[place] = OutId::NONE;
-    if FAST && entrance.counts_at(frame) && cx.snapshot.is_routing_only() {
+    if entrance.counts_at(frame) && cx.snapshot.is_routing_only() {
         count_received(frame, outlet);
     }
-    let (mut hop, ipv6) = match scratch.entered.classes[place] {
+    let exit = &mut scratch.entered.exits[place];
+    let local = match scratch.entered.classes[place] {
         HeaderClass::V4 => {
             state.count4 += 1;
-            (scratch.hops4[(state.count4 - 1) % VECTOR_FRAMES], false)
+            None
         }
         HeaderClass::V6 => {
             state.count6 += 1;
-            (scratch.hops6[(state.count6 - 1) % VECTOR_FRAMES], true)
+            None
         }
+        // Policies may require IPsec of packets for this router.
+        HeaderClass::Exit if exit.is_local() && !cx.snapshot.ipsec.is_empty() => Some(*exit),
         HeaderClass::Exit => return,
     };
-    if !FAST && !cx.snapshot.rules.is_empty() {
-        match decide::by_rules(cx, packet(frame), frame.ingress, &mut Silent) {
-            Ok(chosen) => hop = chosen,
-            Err(exit) => {
-                scratch.entered.exits[place] = exit;
-                return;
-            }
-        }
-    }
-    let received = received(frame);
-    let route = PacketRoute {
-        hop,
-        adjacency: &scratch.next_hops.get(cx, hop).adjacency,
-        ipv6,
-        own: false,
-    };
-    match depart(cx, frame, &route, &mut state.redirects, outlet) {
-        Ok(departed) => {
-            let is_fast_path = FAST && cx.snapshot.is_routing_only();
-            let fast = is_fast_path || slow_is_fast(cx, frame, ipv6);
-            let speed = if fast { Speed::FastPath } else { Speed::Slow };
-            if !departed.is_protected() {
-                state.count(cx, frame, ipv6, speed, &outlet.counters);
-            }
-            if (!is_fast_path || frame.ingress != entrance.id) && fast {
-                let ingress = outlet.counters.interface(frame.ingress);
-                ingress.fp_rx.add(1, received);
-            }
-            match departed {
-                Departed::Whole(out) => scratch.outs[place] = out,
-                Departed::Unfinished { out, mtu } => {
-                    scratch.entered.exits[place] = Exit::Finish { out, mtu };
-                }
-            }
-        }
-        Err(exit) => scratch.entered.exits[place] = exit,
+    let fields = Fields::of(packet(frame));
+    let before = PriorResults::of(local);
+    let last = &mut LastDecision::default();
+    match guarded::one(cx, frame, &fields, before, last, state, outlet) {
+        Ok(Departed::Whole(out)) => scratch.outs[place] = out,
+        Ok(Departed::Unfinished { out, mtu }) => *exit = Exit::Finish { out, mtu },
+        Err(left) => *exit = left,
     }
 }

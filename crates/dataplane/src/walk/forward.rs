@@ -49,30 +49,11 @@ pub(crate) fn total4(header: &[u8; 20]) -> u32 {
     u32::from(u16::from_be_bytes([header[2], header[3]]))
 }
 
-/// Decides about an IPv4 packet for a link with this layer-3 MTU in bytes (RFC 1812, 5.3.1 and
-/// 4.2.2.7). `header` is the packet's first 20 bytes, and was checked.
+/// Checks whether an IPv4 packet fits a link with this layer-3 MTU in bytes (RFC 1812, 5.3.1 and 4.2.2.7). `header` is
+/// the packet's first 20 bytes.
 ///
 /// # Errors
 /// A punt; the packet is unchanged, because the ICMP error quotes it as it arrived.
-#[inline(always)]
-pub(crate) fn ipv4(
-    header: &[u8; 20],
-    packet: &[u8],
-    mtu: u32,
-    offload: &Offload,
-) -> Result<Fit, Exit> {
-    if is_plain4(header, mtu) {
-        return Ok(Fit::Whole);
-    }
-    // "A router MUST NOT originate or forward a datagram with a Time-to-Live value of zero", and
-    // one that arrives with one would leave with zero.
-    if header[8] <= 1 {
-        return Err(Exit::Punt(PuntReason::TtlExceeded));
-    }
-    fit4(header, packet, mtu, offload)
-}
-
-/// The second half of [`ipv4`], the size check. The router's own packets need nothing else.
 pub(crate) fn fit4(
     header: &[u8; 20],
     packet: &[u8],
@@ -116,27 +97,7 @@ pub(crate) fn total6(header: &[u8; 40]) -> u32 {
     u32::from(u16::from_be_bytes([header[4], header[5]])) + 40
 }
 
-/// Decides about an IPv6 packet (RFC 8200, 3 and 5; RFC 4443, 3.2 and 3.3).
-///
-/// # Errors
-/// A punt; the packet is unchanged, because the ICMP error quotes it as it arrived.
-#[inline(always)]
-pub(crate) fn ipv6(
-    header: &[u8; 40],
-    packet: &[u8],
-    mtu: u32,
-    offload: &Offload,
-) -> Result<Fit, Exit> {
-    if is_plain6(header, mtu) {
-        return Ok(Fit::Whole);
-    }
-    if header[7] <= 1 {
-        return Err(Exit::Punt(PuntReason::TtlExceeded));
-    }
-    fit6(header, packet, mtu, offload)
-}
-
-/// The second half of [`ipv6`], the size check. Routers fragment only IPv6 packets that they have
+/// Checks whether an IPv6 packet fits a link (RFC 8200, 5; RFC 4443, 3.2). Routers fragment only IPv6 packets that they have
 /// reassembled; the sender of any other packet gets an ICMP error.
 pub(crate) fn fit6(
     header: &[u8; 40],

@@ -51,7 +51,7 @@ pub(crate) fn run(
     let adjacency = cx.fib.adjacencies.read(hop);
     match adjacency.kind {
         Kind::Forward => Ok((hop, adjacency)),
-        _ => routing::follow(cx, packet, InterfaceId::NONE, hop),
+        _ => routing::follow(cx, packet, hop),
     }
 }
 
@@ -112,12 +112,6 @@ pub(super) fn is_of_link(destination: Address) -> bool {
     let is_link_local =
         matches!(destination, Address::V6(address) if prerouting::is_link_local6(address));
     is_link_local || group(destination).is_some()
-}
-
-/// Returns true if the packet waits for control to resolve a link-local neighbour, for which the
-/// table has no next hop.
-pub(super) fn waits_for_control(hop: NextHopId, adjacency: &Adjacency) -> bool {
-    hop == NextHopId::NO_ROUTE && adjacency.kind == Kind::Incomplete
 }
 
 /// Returns the adjacency of a destination on this interface, whatever routes say: of a link-local address, or of any

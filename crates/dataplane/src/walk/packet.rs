@@ -30,7 +30,6 @@ pub(crate) struct Leaving<'a> {
     /// The packet from its network header on.
     pub(crate) packet: &'a [u8],
     pub(super) offload: &'a Offload,
-    pub(super) ipv6: bool,
     /// The packet is the router's own; its lifetime stays.
     pub(super) own: bool,
     /// The IPsec processing that the packet has passed.

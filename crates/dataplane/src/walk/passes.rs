@@ -118,36 +118,23 @@ fn packets(
     if outlet.queueing.looks_at_packets() {
         scratch.note_sources(vector);
     }
-    let firewall = &cx.snapshot.firewall;
-    let guards = firewall.guards(false) || firewall.guards(true);
-    let before = outlet.meter.turn(match guards {
+    if cx.snapshot.is_short() {
+        let before = outlet.meter.turn(Facility::Networking);
+        fast_path(cx, entrance, vector, scratch, outlet);
+        outlet.meter.turn(before);
+        return;
+    }
+    let before = outlet.meter.turn(match cx.snapshot.has_firewall() {
         true => Facility::Firewall,
         false => Facility::Networking,
     });
-    if guards {
-        guard(cx, entrance, vector, scratch, outlet);
-    } else if cx.snapshot.is_short() {
-        walk::<true>(cx, entrance, vector, scratch, outlet);
-    } else {
-        walk::<false>(cx, entrance, vector, scratch, outlet);
-    }
+    guarded::vector(cx, entrance, vector.frames_mut(), scratch, outlet);
+    pass4(cx, vector, scratch, outlet);
     outlet.meter.turn(before);
 }
 
-/// Runs the passes with firewall.
-fn guard(
-    cx: &Context<'_>,
-    entrance: &Entrance,
-    vector: &mut Vector,
-    scratch: &mut Scratch,
-    outlet: &mut Outlet,
-) {
-    guarded::vector(cx, entrance, vector.frames_mut(), scratch, outlet);
-    pass4(cx, vector, scratch, outlet);
-}
-
-/// Runs the passes without firewall in sequence.
-fn walk<const FAST: bool>(
+/// Walks a vector on the fast path: passes 1 to 4 in sequence.
+fn fast_path(
     cx: &Context<'_>,
     entrance: &Entrance,
     vector: &mut Vector,
@@ -165,7 +152,7 @@ fn walk<const FAST: bool>(
     entered.begin();
     let all = 0..frames.len();
     let counters = &outlet.counters;
-    pass1::<FAST, _>(
+    pass1::<true, _>(
         cx,
         entrance,
         frames,
@@ -185,9 +172,9 @@ fn walk<const FAST: bool>(
             depart::prefetch(cx, hops, &outlet.counters);
         }
     }
-    depart::pass3::<FAST>(cx, entrance, frames, scratch, outlet);
+    depart::pass3(cx, entrance, frames, scratch, outlet);
     let ended = pass4(cx, vector, scratch, outlet);
-    if FAST && cx.snapshot.is_routing_only() && entrance.id != InterfaceId::NONE {
+    if cx.snapshot.is_routing_only() && entrance.id != InterfaceId::NONE {
         let packets = came.packets.wrapping_sub(ended.packets);
         let bytes = came.bytes.wrapping_sub(ended.bytes);
         let counters = outlet.counters.interface(entrance.id);

@@ -141,8 +141,7 @@ fn is_local(cx: &Context<'_>, hop: NextHopId) -> bool {
     matches!(kind, Kind::Local | Kind::Broadcast)
 }
 
-/// Follows a next hop of another kind than forward: groups, other tables, this router itself, and
-/// rejections.
+/// Follows a next hop for a packet of this router: groups, other tables, this router itself, and rejections.
 ///
 /// # Errors
 /// The packet's exit, if it does not leave by a resolved next hop.
@@ -151,33 +150,12 @@ fn is_local(cx: &Context<'_>, hop: NextHopId) -> bool {
 pub(crate) fn follow(
     cx: &Context<'_>,
     packet: &[u8],
-    ingress: InterfaceId,
     hop: NextHopId,
 ) -> Result<(NextHopId, Adjacency), Exit> {
-    let query = Query::new(packet, ingress);
-    match resolve(cx, &query, hop)? {
-        (hop, adjacency) if adjacency.kind == Kind::Forward => Ok((hop, adjacency)),
-        (hop, _) => {
-            if ingress != InterfaceId::NONE {
-                passes_on(cx, packet)?;
-            }
-            Err(Exit::Punt(PuntReason::Unresolved(hop)))
-        }
-    }
-}
-
-/// Checks forwarding setting and TTL before the link address of the next hop is resolved, so that a
-/// packet that would be dropped causes no resolution.
-fn passes_on(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
-    let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
-    let (settings, lifetime) = match ipv6 {
-        true => (&cx.snapshot.ipv6, packet.get(7)),
-        false => (&cx.snapshot.ipv4, packet.get(8)),
-    };
-    match lifetime {
-        _ if !settings.forward => Err(Exit::Drop(DropReason::ForwardingOff)),
-        Some(0 | 1) => Err(Exit::Punt(PuntReason::TtlExceeded)),
-        _ => Ok(()),
+    let (hop, adjacency) = resolve(cx, &Query::new(packet, InterfaceId::NONE), hop)?;
+    match adjacency.kind {
+        Kind::Forward => Ok((hop, adjacency)),
+        _ => Err(Exit::Punt(PuntReason::Unresolved(hop))),
     }
 }
 

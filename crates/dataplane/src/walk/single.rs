@@ -4,10 +4,10 @@
 use frame::{Frame, InterfaceId};
 
 use super::forward::{self, Fit};
-use super::guarded::LastDecision;
+use super::guarded::{LastDecision, PriorResults};
 use super::ingress::Arrived;
-use super::leave::{self, Departed, PacketRoute, depart};
-use super::packet::{Key, Leaving, packet};
+use super::leave::{self, Departed};
+use super::packet::{Leaving, packet};
 use super::settle::settle;
 use super::tally::Tally;
 use super::{Context, Exit, decide, egress, gather, guarded, output, postrouting, routing};
@@ -160,34 +160,12 @@ fn own_here(
     let decided = match by {
         None => output::run(cx, packet(&frame), frame.egress),
         Some(NextHopId::NO_ROUTE) => output::to_far_end(cx, frame.egress, ipv6),
-        Some(hop) => routing::follow(cx, packet(&frame), InterfaceId::NONE, hop),
+        Some(hop) => routing::follow(cx, packet(&frame), hop),
     };
-    if cx.snapshot.firewall.guards(ipv6) {
-        let mut tally = Tally::new(cx);
-        let departed = guarded::own(cx, &mut frame, decided, last, &mut tally, outlet);
-        tally.flush(cx, &outlet.counters);
-        return go(cx, frame, departed, outlet);
-    }
-    match decided {
-        Ok((hop, adjacency)) if output::waits_for_control(hop, &adjacency) => {
-            settle(cx, frame, Exit::Punt(PuntReason::Unresolved(hop)), outlet);
-        }
-        Ok((hop, adjacency)) => {
-            let route = PacketRoute {
-                hop,
-                adjacency: &adjacency,
-                ipv6,
-                own: true,
-            };
-            one(cx, frame, &route, outlet);
-        }
-        Err(exit) => {
-            // The packet has a fixed next hop, so it is not routed again when its neighbour is
-            // resolved.
-            frame.walked = by.is_some() && matches!(exit, Exit::Punt(PuntReason::Unresolved(_)));
-            settle(cx, frame, exit, outlet);
-        }
-    }
+    let mut tally = Tally::new(cx);
+    let departed = guarded::own(cx, &mut frame, decided, last, &mut tally, outlet);
+    tally.flush(cx, &outlet.counters);
+    go(cx, frame, departed, outlet);
 }
 
 /// Walks a punted packet again from prerouting on. A packet that has passed all rules only leaves,
@@ -209,56 +187,18 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
         group: false,
     };
     let key = decide::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);
-    if cx.snapshot.firewall.guards(arrived.ipv6) {
-        let mut tally = Tally::new(cx);
-        let fields = Fields::of(packet(&frame));
-        let departed = match key {
-            Ok(_) => guarded::one(
-                cx,
-                &mut frame,
-                &fields,
-                guarded::PriorResults::of(None),
-                &mut LastDecision::default(),
-                &mut tally,
-                outlet,
-            ),
-            Err(exit) if exit.is_local() => guarded::one(
-                cx,
-                &mut frame,
-                &fields,
-                guarded::PriorResults::of(Some(exit)),
-                &mut LastDecision::default(),
-                &mut tally,
-                outlet,
-            ),
-            Err(exit) => Err(exit),
-        };
-        tally.flush(cx, &outlet.counters);
-        return go(cx, frame, departed, outlet);
-    }
-    let routed = key.and_then(|key| {
-        let destination = match key {
-            Key::V4(address) => routing::Address::V4(address),
-            Key::V6(address) => routing::Address::V6(address),
-        };
-        match cx.snapshot.rules.is_empty() {
-            true => Ok(routing::lookup(cx, routing::MAIN, destination)),
-            false => decide::by_rules(cx, packet(&frame), frame.ingress, &mut Silent),
-        }
-    });
-    match routed {
-        Ok(hop) => {
-            let adjacency = cx.fib.adjacencies.read(hop);
-            let route = PacketRoute {
-                hop,
-                adjacency: &adjacency,
-                ipv6: arrived.ipv6,
-                own: false,
-            };
-            one(cx, frame, &route, outlet);
-        }
-        Err(exit) => settle(cx, frame, exit, outlet),
-    }
+    let local = match key {
+        Ok(_) => None,
+        Err(exit) if exit.is_local() => Some(exit),
+        Err(exit) => return settle(cx, frame, exit, outlet),
+    };
+    let fields = Fields::of(packet(&frame));
+    let before = PriorResults::of(local);
+    let last = &mut LastDecision::default();
+    let mut tally = Tally::new(cx);
+    let departed = guarded::one(cx, &mut frame, &fields, before, last, &mut tally, outlet);
+    tally.flush(cx, &outlet.counters);
+    go(cx, frame, departed, outlet);
 }
 
 /// Walks a reassembled datagram, here or on the worker of its connection.
@@ -272,18 +212,6 @@ pub(super) fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
     if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame)) {
         outlet.discard(frame, reason);
     }
-}
-
-/// Runs passes 3 and 4 for one frame.
-fn one(cx: &Context<'_>, mut frame: Frame, route: &PacketRoute<'_>, outlet: &mut Outlet) {
-    let departed = depart(cx, &mut frame, route, &mut false, outlet);
-    if departed
-        .as_ref()
-        .is_ok_and(|departed| !departed.is_protected())
-    {
-        egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
-    }
-    go(cx, frame, departed, outlet);
 }
 
 /// Sends a packet that has passed the firewall and whose neighbour is resolved now. Its marks and
@@ -309,7 +237,6 @@ fn onward(
     let leaving = Leaving {
         packet: packet(frame),
         offload: &frame.offload,
-        ipv6: packet(frame).first().is_some_and(|first| first >> 4 == 6),
         own,
         guarded: frame.guarded,
     };

@@ -16,6 +16,8 @@ pub(super) struct Tally {
     pub(super) count6: usize,
     /// True if the firewall is active: for IPv4, for IPv6.
     guards: [bool; 2],
+    /// The interface whose receptions are counted as FastPath for the vector as a whole, if any.
+    counted: Option<InterfaceId>,
 }
 
 impl Tally {
@@ -26,7 +28,13 @@ impl Tally {
             count4: 0,
             count6: 0,
             guards: [false, true].map(|ipv6| cx.snapshot.firewall.guards(ipv6)),
+            counted: None,
         }
+    }
+
+    /// Leaves the FastPath receptions of this interface to the counts of the whole vector.
+    pub(super) fn counts_arrivals_of(&mut self, ingress: InterfaceId) {
+        self.counted = Some(ingress);
     }
 
     /// Writes the remaining counts.
@@ -42,10 +50,10 @@ impl Tally {
         owes
     }
 
-    /// Counts a frame that leaves after the firewall walk; `received` is its length in bytes on
-    /// arrival. A frame of the family without firewall counts as FastPath.
+    /// Counts a frame that leaves; `received` is its length in bytes on arrival. A frame of a family that takes the
+    /// fast path counts as FastPath.
     #[inline(always)]
-    pub(super) fn count_guarded(
+    pub(super) fn count_decided(
         &mut self,
         cx: &Context<'_>,
         frame: &Frame,
@@ -56,7 +64,7 @@ impl Tally {
         let fast = !self.guards[usize::from(ipv6)] && slow_is_fast(cx, frame, ipv6);
         let speed = if fast { Speed::FastPath } else { Speed::Slow };
         self.count(cx, frame, ipv6, speed, counters);
-        if fast {
+        if fast && self.counted != Some(frame.ingress) {
             let ingress = counters.interface(frame.ingress);
             ingress.fp_rx.add(1, received);
         }
@@ -185,6 +193,6 @@ pub(crate) fn received(frame: &Frame) -> u64 {
 
 /// Returns true if a frame counts as fast path although its vector took the full walk, because of
 /// its VLANs or the other family.
-pub(super) fn slow_is_fast(cx: &Context<'_>, frame: &Frame, ipv6: bool) -> bool {
+fn slow_is_fast(cx: &Context<'_>, frame: &Frame, ipv6: bool) -> bool {
     cx.snapshot.family(ipv6).is_fast() && cx.interfaces.get(frame.ingress).is_some()
 }

@@ -1,21 +1,20 @@
 //! The tracer's routing, from ingress or output to postrouting, and the commit of its decisions to
 //! the frame.
 
-use frame::{InterfaceId, IpsecState, Offload};
+use frame::{InterfaceId, IpsecState};
 
-use super::super::decide::{PacketStart, by_rules, enter, leave};
+use super::super::decide::{PacketStart, enter};
 use super::super::forward::Fit;
 use super::super::guarded::{self, Passage, PriorResults, Watcher};
-use super::super::leave::write;
-use super::super::packet::{Key, Leaving, packet};
-use super::super::{Entrance, Exit, Stage, egress, options, output, postrouting, routing};
+use super::super::packet::packet;
+use super::super::{Entrance, Exit, Stage, egress, output};
 use super::{Follower, Step};
 use crate::drop::DropReason;
 use crate::ipsec;
 use crate::out::OutId;
 use crate::packet::Fields;
 use crate::punt::PuntReason;
-use crate::table::{Adjacency, Kind, NextHopId};
+use crate::table::Adjacency;
 
 impl<W: Watcher> Follower<'_, W> {
     /// Routes the packet of a received frame. `behind`: the frame has already passed ingress.
@@ -38,21 +37,12 @@ impl<W: Watcher> Follower<'_, W> {
         let entered = enter::<false, W>(cx, &entrance, bytes, &mut start, self.watch);
         (self.frame.ingress, self.frame.l3) = (start.interface, start.l3);
         self.revealed()?;
-        let ipv6 = self.is_ipv6();
-        match (entered, cx.snapshot.firewall.guards(ipv6)) {
-            (Err(exit), _) if !exit.is_local() => Err(exit),
-            (entered, true) => self.route_guarded(entered.err()),
-            (entered, false) => {
-                let mark = self.watch.assumed().marks.packet;
-                self.watch.marked(self.frame.ingress, mark);
-                self.route_plainly(entered?)
-            }
-        }
-    }
-
-    fn is_ipv6(&self) -> bool {
-        let first = packet(self.frame).first();
-        first.is_some_and(|first| first >> 4 == 6)
+        let local = match entered {
+            Ok(_) => None,
+            Err(exit) if exit.is_local() => Some(exit),
+            Err(exit) => return Err(exit),
+        };
+        self.decide(local)
     }
 
     /// Records the policy by which a packet came out of IPsec.
@@ -71,8 +61,8 @@ impl<W: Watcher> Follower<'_, W> {
         }
     }
 
-    /// Routes a packet through the firewall.
-    fn route_guarded(&mut self, local: Option<Exit>) -> Result<Step, Exit> {
+    /// Decides about a received packet.
+    fn decide(&mut self, local: Option<Exit>) -> Result<Step, Exit> {
         let mut passage = Passage::new(Fields::of(packet(self.frame)));
         passage.marks = self.watch.assumed().marks;
         let decided = guarded::forwarded(
@@ -84,82 +74,18 @@ impl<W: Watcher> Follower<'_, W> {
             self.watch,
         );
         self.watch.marked(self.frame.ingress, passage.marks.packet);
-        self.settle_guarded(&passage, decided)
+        self.commit(&passage, decided)
     }
 
-    /// Commits the firewall's decisions to the frame.
-    fn settle_guarded(
+    /// Commits the decision to the frame.
+    fn commit(
         &mut self,
         passage: &Passage,
         decided: Result<guarded::AcceptedRoute, Exit>,
     ) -> Result<Step, Exit> {
         let onward = decided.inspect_err(|exit| self.note_unresolved(*exit))?;
-        guarded::commit(self.frame, passage).map_err(Exit::Drop)?;
-        if !passage.fields.tuple.ipv6 && self.frame.ingress != InterfaceId::NONE {
-            options::commit(self.cx, self.frame, onward.adjacency.egress);
-        }
-        if !egress::rewrite(self.frame, &onward.adjacency) {
-            return Err(Exit::Drop(DropReason::NoBuffer));
-        }
+        guarded::depart(self.cx, self.frame, passage, &onward.adjacency)?;
         self.departs(&onward.adjacency, onward.fit, onward.adjacency.out)
-    }
-
-    /// Routes a packet to this destination without firewall.
-    fn route_plainly(&mut self, key: Key) -> Result<Step, Exit> {
-        let cx = self.cx;
-        let destination = match key {
-            Key::V4(address) => routing::Address::V4(address),
-            Key::V6(address) => routing::Address::V6(address),
-        };
-        let hop = match cx.snapshot.rules.is_empty() {
-            true => {
-                let bits = destination.bits();
-                self.watch.looked_up(routing::MAIN, bits);
-                routing::lookup(cx, routing::MAIN, destination)
-            }
-            false => by_rules(cx, packet(self.frame), self.frame.ingress, self.watch)?,
-        };
-        let query = routing::Query::new(packet(self.frame), self.frame.ingress);
-        match routing::resolve(cx, &query, hop) {
-            Ok((hop, adjacency)) => self.depart_plainly(hop, adjacency),
-            Err(exit) => {
-                self.watch.left(Stage::Routing, &exit);
-                if exit.is_local() && exit != Exit::Reveal {
-                    self.admit(Stage::Input, true)?;
-                }
-                Err(exit)
-            }
-        }
-    }
-
-    /// Sends a packet without firewall by a next hop, resolved or not.
-    fn depart_plainly(&mut self, hop: NextHopId, adjacency: Adjacency) -> Result<Step, Exit> {
-        let cx = self.cx;
-        let own = self.frame.ingress == InterfaceId::NONE;
-        if !own {
-            self.admit(Stage::Forward, false)?;
-        }
-        let leaving = Leaving {
-            packet: packet(self.frame),
-            offload: &Offload::FINISHED,
-            ipv6: self.is_ipv6(),
-            own,
-            guarded: self.frame.guarded,
-        };
-        let (fit, protects) = leave(cx, &leaving, &adjacency, self.watch)?;
-        if protects.is_none() && adjacency.kind != Kind::Forward {
-            self.egress.add(adjacency.egress);
-            return Err(Exit::Punt(PuntReason::Unresolved(hop)));
-        }
-        write(cx, self.frame, &adjacency, own)?;
-        self.departs(&adjacency, fit, protects.unwrap_or(adjacency.out))
-    }
-
-    /// Checks a received packet against the IPsec policies.
-    fn admit(&mut self, stage: Stage, local: bool) -> Result<(), Exit> {
-        let guarded = self.frame.guarded;
-        let admitted = postrouting::admit(self.cx, packet(self.frame), guarded, local);
-        admitted.map_err(|exit| self.left(stage, exit))
     }
 
     /// Routes an outer packet along the router's output path.
@@ -177,27 +103,17 @@ impl<W: Watcher> Follower<'_, W> {
             let _ = self.memory.tracker.adopt(&known);
         }
         let routed = output::run(cx, packet(self.frame), self.frame.egress);
-        if cx.snapshot.firewall.guards(fields.tuple.ipv6) {
-            let mut passage = Passage::new(fields);
-            passage.marks.packet = self.frame.mark;
-            let decided = guarded::sent(
-                cx,
-                self.frame,
-                routed,
-                &mut passage,
-                self.memory,
-                self.watch,
-            );
-            return self.settle_guarded(&passage, decided);
-        }
-        match routed {
-            Ok((hop, adjacency)) => self.depart_plainly(hop, adjacency),
-            Err(Exit::Punt(PuntReason::Unresolved(hop))) => {
-                let adjacency = cx.fib.adjacencies.read(hop);
-                self.depart_plainly(hop, adjacency)
-            }
-            Err(exit) => Err(self.left(Stage::Output, exit)),
-        }
+        let mut passage = Passage::new(fields);
+        passage.marks.packet = self.frame.mark;
+        let decided = guarded::sent(
+            cx,
+            self.frame,
+            routed,
+            &mut passage,
+            self.memory,
+            self.watch,
+        );
+        self.commit(&passage, decided)
     }
 
     /// Records the egress interface of a packet whose next hop has no link address yet.

@@ -15,9 +15,11 @@ impl<W: Watcher> Guard<'_, W> {
         let passage = &mut *self.passage;
         let tuple = passage.fields.tuple;
         if passage.changes.untracked || !self.cx.snapshot.firewall.tracks(tuple.ipv6) {
-            self.watch.passed(Stage::Prerouting, || {
-                "the connection is not tracked".to_owned()
-            });
+            if self.cx.snapshot.firewall.guards(tuple.ipv6) {
+                self.watch.passed(Stage::Prerouting, || {
+                    "the connection is not tracked".to_owned()
+                });
+            }
             return;
         }
         let tracker = &mut self.memory.tracker;

@@ -144,7 +144,7 @@ impl LastDecision {
         if route.adjacency.out.is_protect() {
             return Some(Ok(Departed::Whole(route.adjacency.out)));
         }
-        tally.count_guarded(cx, frame, fields.tuple.ipv6, received, &outlet.counters);
+        tally.count_decided(cx, frame, fields.tuple.ipv6, received, &outlet.counters);
         Some(Ok(leave::departed(frame, &route.adjacency, true)))
     }
 
@@ -233,7 +233,6 @@ fn fits(cx: &Context<'_>, frame: &Frame, fields: &Fields, route: &AcceptedRoute)
     let leaving = Leaving {
         packet: packet(frame),
         offload: &frame.offload,
-        ipv6: fields.tuple.ipv6,
         own: true,
         guarded: frame.guarded,
     };

@@ -87,7 +87,7 @@ pub(crate) use passage::{AcceptedRoute, Detoured, EarlyLookup, PacketView, Passa
 use passage::{CHUNK, PreroutingResult};
 pub use rule_events::{Event, Logged};
 pub(crate) use rule_events::{RuleEvents, RuleRequest};
-pub(super) use single_packet::{forwarded, one, own, sent};
+pub(super) use single_packet::{depart, forwarded, one, own, sent};
 pub(super) use vector::vector;
 
 impl<W: Watcher> Guard<'_, W> {
@@ -337,7 +337,6 @@ impl<W: Watcher> Guard<'_, W> {
         let leaving = Leaving {
             packet: self.view.packet,
             offload: self.view.offload,
-            ipv6: self.passage.fields.tuple.ipv6,
             own: self.view.ingress == InterfaceId::NONE,
             guarded: self.view.guarded,
         };

@@ -206,20 +206,34 @@ fn settle(
     let received = received(frame);
     helper::treat(cx, frame, passage, Some(&mut accepted), outlet)?;
     let adjacency = &accepted.adjacency;
-    commit(frame, passage).map_err(Exit::Drop)?;
-    if !ipv6 && frame.ingress != InterfaceId::NONE {
-        options::commit(cx, frame, adjacency.egress);
-    }
-    if !egress::rewrite(frame, adjacency) {
-        return Err(Exit::Drop(DropReason::NoBuffer));
-    }
+    depart(cx, frame, passage, adjacency)?;
     if protected {
         return Ok(Departed::Whole(adjacency.out));
     }
-    tally.count_guarded(cx, frame, ipv6, received, &outlet.counters);
+    tally.count_decided(cx, frame, ipv6, received, &outlet.counters);
     Ok(leave::departed(
         frame,
         adjacency,
         accepted.fit == Fit::Whole,
     ))
+}
+
+/// Writes the decision about a packet that leaves into its frame, and replaces the link header.
+///
+/// # Errors
+/// The frame must be discarded.
+pub(in crate::walk) fn depart(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    passage: &Passage,
+    adjacency: &Adjacency,
+) -> Result<(), Exit> {
+    commit(frame, passage).map_err(Exit::Drop)?;
+    if !passage.fields.tuple.ipv6 && frame.ingress != InterfaceId::NONE {
+        options::commit(cx, frame, adjacency.egress);
+    }
+    match egress::rewrite(frame, adjacency) {
+        true => Ok(()),
+        false => Err(Exit::Drop(DropReason::NoBuffer)),
+    }
 }

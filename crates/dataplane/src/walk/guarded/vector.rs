@@ -252,7 +252,7 @@ impl Passes<'_, '_> {
                     if !out.is_protect() {
                         let counters = &self.outlet.counters;
                         self.tally
-                            .count_guarded(self.cx, frame, ipv6, received, counters);
+                            .count_decided(self.cx, frame, ipv6, received, counters);
                     }
                     chunk.outs[place] = out;
                 }
