@@ -27,7 +27,7 @@ use crate::queueing::Queueing;
 use crate::rings::{Handed, RING, Rings};
 use crate::rule;
 use crate::stream::Streams;
-use crate::walk::guarded::Detoured;
+use crate::walk::decide::Detoured;
 use crate::walk::{Context, Exit, Memory, RuleEvents};
 
 /// Frames that wait for one transmission: as many as a vector has. The queue takes over the memory

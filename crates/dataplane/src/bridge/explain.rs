@@ -9,10 +9,11 @@ use crate::drop::DropReason;
 use crate::interface::Above;
 use crate::out::OutId;
 use crate::rule::{Marks, Readdress, Verdict};
-use crate::walk::guarded::Detoured;
-use crate::walk::guarded::Watcher;
-use crate::walk::guarded::bridged::{Hook, TracedFrame};
-use crate::walk::guarded::detour::{self, DetourEnd, Ports};
+use crate::walk::decide::Detoured;
+use crate::walk::decide::Watcher;
+use crate::walk::decide::bridged::{Hook, TracedFrame};
+use crate::walk::decide::detour;
+use crate::walk::decide::detour::{DetourEnd, Ports};
 use crate::walk::{Context, Exit, Memory, Stage, name};
 
 /// The result of bridging a frame.

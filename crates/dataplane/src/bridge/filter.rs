@@ -21,8 +21,9 @@ use crate::counters::Traffic;
 use crate::drop::DropReason;
 use crate::outlet::{Dispatch, Outlet};
 use crate::packet::link::HEADER;
-use crate::walk::guarded::bridged::{FrameVerdict, FrameVerdicts, Hook, HookInput};
-use crate::walk::guarded::detour::{self, DetourEnd};
+use crate::walk::decide::bridged::{FrameVerdict, FrameVerdicts, Hook, HookInput};
+use crate::walk::decide::detour;
+use crate::walk::decide::detour::DetourEnd;
 use crate::walk::{self, Context};
 
 /// Returns the source with the tables that apply to its frames; `None` if none applies. Called once

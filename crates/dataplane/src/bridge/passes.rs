@@ -27,7 +27,7 @@ use crate::outlet::{Dispatch, Outlet};
 use crate::punt::PuntReason;
 use crate::table::{BridgeHosts, Learned};
 use crate::walk::Context;
-use crate::walk::guarded::bridged::Hook;
+use crate::walk::decide::bridged::Hook;
 
 /// Headers are prefetched this many frames ahead.
 const AHEAD: usize = 8;

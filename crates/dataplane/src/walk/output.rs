@@ -3,7 +3,7 @@
 use frame::{Frame, InterfaceId};
 use wire::Mac;
 
-use super::guarded::{EarlyLookup, Guard, PacketView, Passage};
+use super::decide::{Decider, EarlyLookup, PacketView, Passage};
 use super::routing::{Address, Query};
 use super::{Context, Exit, prerouting, routing};
 use crate::demux::pppoe::SESSION_DATA;
@@ -71,7 +71,7 @@ pub(super) fn on_link(
     let packet = frame.bytes().get(usize::from(frame.l3)..);
     let packet = packet.unwrap_or_default();
     let mut passage = Passage::new(Fields::of(packet));
-    let mut guard = Guard {
+    let mut guard = Decider {
         cx,
         tables: cx.snapshot.firewall.tables(true),
         memory: &mut outlet.memory,

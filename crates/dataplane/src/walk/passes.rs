@@ -4,13 +4,13 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::demux::{Counting, demultiplex};
-use super::depart;
-use super::enter::{IgnoreHeaders, pass1};
+use super::fast::depart;
+use super::fast::enter::{IgnoreHeaders, pass1};
 use super::ingress::Entrance;
 use super::scratch::{Decapsulating, Scratch};
 use super::settle::settle;
 use super::tally::received;
-use super::{Context, Exit, guarded, slaves, stations};
+use super::{Context, Exit, fast, slaves, stations};
 use crate::bond;
 use crate::bridge;
 use crate::counters::Traffic;
@@ -128,7 +128,7 @@ fn packets(
         true => Facility::Firewall,
         false => Facility::Networking,
     });
-    guarded::vector(cx, entrance, vector.frames_mut(), scratch, outlet);
+    fast::vector(cx, entrance, vector.frames_mut(), scratch, outlet);
     pass4(cx, vector, scratch, outlet);
     outlet.meter.turn(before);
 }

@@ -1,5 +1,5 @@
 //! Postrouting: IPsec protection of packets that are about to leave. Mangle and source NAT of this
-//! hook run earlier, in `guarded/chains.rs` and `guarded/translation.rs`.
+//! hook run earlier, in `decide/chains.rs` and `decide/translation.rs`.
 
 use frame::IpsecState;
 

@@ -4,9 +4,9 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::Exit;
 use super::demux::KnownTags;
-use super::guarded;
-use super::next_hop_cache::NextHopCache;
-use super::pass1_results::Pass1Results;
+use super::fast;
+use super::fast::next_hop_cache::NextHopCache;
+use super::fast::pass1_results::Pass1Results;
 use crate::encap;
 use crate::out::OutId;
 use crate::queueing;
@@ -22,7 +22,7 @@ pub(crate) struct Scratch {
     pub(super) hops6: [NextHopId; VECTOR_FRAMES],
     pub(super) next_hops: NextHopCache,
     pub(super) tags: KnownTags,
-    pub(super) lookups: guarded::ChunkLookups,
+    pub(super) lookups: fast::ChunkLookups,
     /// The destinations of encapsulated frames.
     pub(crate) nexts: encap::Nexts,
     pub(crate) targets: encap::Targets,
@@ -96,7 +96,7 @@ impl Scratch {
             hops6: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             next_hops: NextHopCache::new(),
             tags: KnownTags::new(),
-            lookups: guarded::ChunkLookups::new(),
+            lookups: fast::ChunkLookups::new(),
             nexts: encap::Nexts::new(),
             targets: encap::Targets::new(),
             sources: [0; VECTOR_FRAMES],

@@ -3,14 +3,15 @@
 
 use frame::{Frame, InterfaceId};
 
+use super::decide::enter;
+use super::decide::{LastDecision, PriorResults};
 use super::forward::{self, Fit};
-use super::guarded::{LastDecision, PriorResults};
 use super::ingress::Arrived;
 use super::leave::{self, Departed};
 use super::packet::{Leaving, packet};
 use super::settle::settle;
 use super::tally::Tally;
-use super::{Context, Exit, decide, egress, gather, guarded, output, postrouting, routing};
+use super::{Context, Exit, decide, egress, gather, output, postrouting, routing};
 use crate::drop::DropReason;
 use crate::flow;
 use crate::handover;
@@ -163,7 +164,7 @@ fn own_here(
         Some(hop) => routing::follow(cx, packet(&frame), hop),
     };
     let mut tally = Tally::new(cx);
-    let departed = guarded::own(cx, &mut frame, decided, last, &mut tally, outlet);
+    let departed = decide::own(cx, &mut frame, decided, last, &mut tally, outlet);
     tally.flush(cx, &outlet.counters);
     go(cx, frame, departed, outlet);
 }
@@ -186,7 +187,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
         padding: 0,
         group: false,
     };
-    let key = decide::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);
+    let key = enter::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);
     let local = match key {
         Ok(_) => None,
         Err(exit) if exit.is_local() => Some(exit),
@@ -196,7 +197,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
     let before = PriorResults::of(local);
     let last = &mut LastDecision::default();
     let mut tally = Tally::new(cx);
-    let departed = guarded::one(cx, &mut frame, &fields, before, last, &mut tally, outlet);
+    let departed = decide::one(cx, &mut frame, &fields, before, last, &mut tally, outlet);
     tally.flush(cx, &outlet.counters);
     go(cx, frame, departed, outlet);
 }
@@ -274,7 +275,7 @@ pub(crate) fn on_link(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
     if cx.snapshot.firewall.guards(true) {
         match output::on_link(cx, &frame, outlet) {
             Ok(passage) => {
-                if let Err(reason) = guarded::commit(&mut frame, &passage) {
+                if let Err(reason) = decide::commit(&mut frame, &passage) {
                     return outlet.discard(frame, reason);
                 }
                 egress::prioritise(&mut frame);

@@ -3,13 +3,13 @@
 
 use frame::{InterfaceId, IpsecState};
 
-use super::super::guarded::Watcher;
 use super::super::{Entrance, Exit, Stage, slaves, stations};
 use super::{Follower, Step};
 use crate::bond;
 use crate::bridge::{self, Bridged};
 use crate::drop::DropReason;
 use crate::interface::Above;
+use crate::walk::decide::Watcher;
 
 /// Maximum number of stacked interfaces that a trace follows.
 const INTERFACES_DEEP: usize = 8;

@@ -3,9 +3,7 @@
 
 use frame::InterfaceId;
 
-use super::super::decide::leaves_by;
 use super::super::forward::Fit;
-use super::super::guarded::Watcher;
 use super::super::packet::packet;
 use super::super::{Exit, Stage, egress, name};
 use super::{Follower, OUTER_PACKETS, Step};
@@ -17,6 +15,8 @@ use crate::ipsec;
 use crate::out::{Out, OutId};
 use crate::packet::Fields;
 use crate::table::Adjacency;
+use crate::walk::decide::Watcher;
+use crate::walk::decide::enter::leaves_by;
 
 impl<W: Watcher> Follower<'_, W> {
     /// Follows the frame into its out.

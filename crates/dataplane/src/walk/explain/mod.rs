@@ -16,7 +16,7 @@ mod route;
 
 use frame::{Frame, InterfaceId, IpsecState, Pool};
 
-use super::guarded::{Memory, Watcher};
+use super::decide::{Memory, Watcher};
 use super::{Context, Exit, Stage};
 use crate::drop::DropReason;
 use crate::out::OutId;

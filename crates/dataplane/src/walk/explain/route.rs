@@ -3,9 +3,7 @@
 
 use frame::{InterfaceId, IpsecState};
 
-use super::super::decide::{PacketStart, enter};
 use super::super::forward::Fit;
-use super::super::guarded::{self, Passage, PriorResults, Watcher};
 use super::super::packet::packet;
 use super::super::{Entrance, Exit, Stage, egress, output};
 use super::{Follower, Step};
@@ -15,6 +13,9 @@ use crate::out::OutId;
 use crate::packet::Fields;
 use crate::punt::PuntReason;
 use crate::table::Adjacency;
+use crate::walk::decide;
+use crate::walk::decide::enter::{PacketStart, enter};
+use crate::walk::decide::{Passage, PriorResults, Watcher};
 
 impl<W: Watcher> Follower<'_, W> {
     /// Routes the packet of a received frame. `behind`: the frame has already passed ingress.
@@ -65,7 +66,7 @@ impl<W: Watcher> Follower<'_, W> {
     fn decide(&mut self, local: Option<Exit>) -> Result<Step, Exit> {
         let mut passage = Passage::new(Fields::of(packet(self.frame)));
         passage.marks = self.watch.assumed().marks;
-        let decided = guarded::forwarded(
+        let decided = decide::forwarded(
             self.cx,
             self.frame,
             PriorResults::of(local),
@@ -81,10 +82,10 @@ impl<W: Watcher> Follower<'_, W> {
     fn commit(
         &mut self,
         passage: &Passage,
-        decided: Result<guarded::AcceptedRoute, Exit>,
+        decided: Result<decide::AcceptedRoute, Exit>,
     ) -> Result<Step, Exit> {
         let onward = decided.inspect_err(|exit| self.note_unresolved(*exit))?;
-        guarded::depart(self.cx, self.frame, passage, &onward.adjacency)?;
+        decide::depart(self.cx, self.frame, passage, &onward.adjacency)?;
         self.departs(&onward.adjacency, onward.fit, onward.adjacency.out)
     }
 
@@ -105,7 +106,7 @@ impl<W: Watcher> Follower<'_, W> {
         let routed = output::run(cx, packet(self.frame), self.frame.egress);
         let mut passage = Passage::new(fields);
         passage.marks.packet = self.frame.mark;
-        let decided = guarded::sent(
+        let decided = decide::sent(
             cx,
             self.frame,
             routed,

@@ -8,9 +8,9 @@ mod ipv6;
 use frame::Frame;
 use kernels::Lanes;
 
-use super::guarded::AddressColumns;
+use super::fast::AddressColumns;
+use super::fast::pass1_results::DestinationKey;
 use super::ingress::ETHERNET;
-use super::pass1_results::DestinationKey;
 use crate::interface::{Interface, OwnAddresses};
 use crate::snapshot::Snapshot;
 

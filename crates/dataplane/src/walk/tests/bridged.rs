@@ -20,7 +20,7 @@ use crate::rule::{
 };
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, class_of, ethernet};
 use crate::walk::Context;
-use crate::walk::guarded::bridged::{FrameVerdict, FrameVerdicts, Hook, HookInput};
+use crate::walk::decide::bridged::{FrameVerdict, FrameVerdicts, Hook, HookInput};
 
 const BRIDGE: InterfaceId = InterfaceId(9);
 const BRIDGE_MAC: Mac = Mac([2, 0, 0, 0, 0, 9]);

@@ -1,4 +1,4 @@
-//! Tests of the short path: it gives the same results as the guard.
+//! Tests of the short path: it gives the same results as the decider.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
