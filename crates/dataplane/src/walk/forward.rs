@@ -97,8 +97,8 @@ pub(crate) fn total6(header: &[u8; 40]) -> u32 {
     u32::from(u16::from_be_bytes([header[4], header[5]])) + 40
 }
 
-/// Checks whether an IPv6 packet fits a link (RFC 8200, 5; RFC 4443, 3.2). Routers fragment only IPv6 packets that they have
-/// reassembled; the sender of any other packet gets an ICMP error.
+/// Checks whether an IPv6 packet fits a link (RFC 8200, 5; RFC 4443, 3.2). Routers fragment only IPv6 packets that they
+/// have reassembled; the sender of any other packet gets an ICMP error.
 pub(crate) fn fit6(
     header: &[u8; 40],
     packet: &[u8],

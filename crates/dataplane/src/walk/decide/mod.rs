@@ -9,11 +9,10 @@
 //! ```
 //!
 //! A [`Decider`] makes all these decisions and changes no byte. Tables without rules and connection tracking that is
-//! off cost one test each, so the same code decides about the packets of a router without firewall. The changes by rules
-//! and translations are stored in its [`Passage`]; later rules read the passage instead of the
-//! bytes, and [`commit`] writes the changes when the packet leaves. So an ICMP error quotes the
-//! packet as received, and the tracer can run the same functions: only `Watch::COMMITS` enables
-//! changes of connections and counters.
+//! off cost one test each, so the same code decides about the packets of a router without firewall. The changes by
+//! rules and translations are stored in its [`Passage`]; later rules read the passage instead of the bytes, and
+//! [`commit`] writes the changes when the packet leaves. So an ICMP error quotes the packet as received, and the tracer
+//! can run the same functions: only `Watch::COMMITS` enables changes of connections and counters.
 //!
 //! | files | what they hold |
 //! |---|---|
