@@ -12,6 +12,7 @@
 
 mod arrival;
 mod associations;
+mod coverage;
 mod decapsulate;
 mod decide;
 mod path;

@@ -3,12 +3,14 @@
 //! The first policy in order that matches a packet decides (RouterOS: "policies are matched from
 //! top to bottom"). Policies with equal prefix lengths form a group, in which both prefixes select
 //! a bucket of few policies: a lookup costs one binary search for each pair of lengths in use. A
-//! change of a policy copies its bucket; copies of [`Policies`] share the other buckets.
+//! change of a policy copies its bucket; copies of [`Policies`] share the other buckets. Packets whose addresses no
+//! policy has need no search (`coverage.rs`).
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use super::coverage::Coverage;
 use crate::packet::Tuple;
 use crate::snapshot::Prefix;
 
@@ -121,6 +123,9 @@ pub(crate) trait Key: Copy + Ord {
     /// Returns the key with source and destination exchanged.
     fn reversed(self) -> Self;
 
+    /// Returns false if no policy has these addresses.
+    fn may_be_in(self, policies: &Policies) -> bool;
+
     /// Returns the bits that the prefixes of a group compare.
     fn masked(self, masks: &Masks) -> Self;
 
@@ -154,6 +159,11 @@ impl Key for Ipv4Key {
     #[inline(always)]
     fn reversed(self) -> Self {
         self.rotate_left(32)
+    }
+
+    #[inline(always)]
+    fn may_be_in(self, policies: &Policies) -> bool {
+        policies.may_have4((self >> 32) as u32, self as u32)
     }
 
     #[inline(always)]
@@ -194,6 +204,11 @@ impl Key for Ipv6Key {
     #[inline(always)]
     fn reversed(self) -> Self {
         (self.1, self.0)
+    }
+
+    #[inline(always)]
+    fn may_be_in(self, policies: &Policies) -> bool {
+        policies.may_have6(self.0, self.1)
     }
 
     #[inline(always)]
@@ -361,6 +376,9 @@ pub struct Policies {
     groups: Vec<Group>,
     /// Number of policies that match protocols or ports.
     with_services: usize,
+    /// The sources and the destinations of all policies.
+    sources: Arc<Coverage>,
+    destinations: Arc<Coverage>,
 }
 
 impl Policies {
@@ -395,6 +413,8 @@ impl Policies {
         });
         group.first = group.first.min(position);
         self.with_services += usize::from(policy.selector.has_service());
+        Arc::make_mut(&mut self.sources).add(policy.selector.source);
+        Arc::make_mut(&mut self.destinations).add(policy.selector.destination);
         self.groups.sort_by_key(|group| group.first);
     }
 
@@ -428,6 +448,34 @@ impl Policies {
         if selector.has_service() {
             self.with_services -= removed;
         }
+        for _ in 0..removed {
+            Arc::make_mut(&mut self.sources).remove(selector.source);
+            Arc::make_mut(&mut self.destinations).remove(selector.destination);
+        }
+    }
+
+    /// Returns false if no policy has an IPv4 packet with these addresses for transmission.
+    #[inline(always)]
+    pub(crate) fn may_have4(&self, source: u32, destination: u32) -> bool {
+        self.may_go_to4(destination) && self.sources.may_have4(source)
+    }
+
+    /// Returns false if no policy has an IPv4 packet to this address for transmission.
+    #[inline(always)]
+    pub(crate) fn may_go_to4(&self, destination: u32) -> bool {
+        self.destinations.may_have4(destination)
+    }
+
+    /// Returns false if no policy has an IPv6 packet with these addresses for transmission.
+    #[inline(always)]
+    pub(crate) fn may_have6(&self, source: u128, destination: u128) -> bool {
+        self.may_go_to6(destination) && self.sources.may_have6(source)
+    }
+
+    /// Returns false if no policy has an IPv6 packet to this address for transmission.
+    #[inline(always)]
+    pub(crate) fn may_go_to6(&self, destination: u128) -> bool {
+        self.destinations.may_have6(destination)
     }
 
     /// Returns true if there are no policies.
@@ -492,6 +540,9 @@ impl Policies {
 
     #[inline(always)]
     fn find<K: Key>(&self, addresses: K, admits: impl Fn(&Selector) -> bool) -> Option<&Policy> {
+        if !addresses.may_be_in(self) {
+            return None;
+        }
         let mut found: Option<&Entry> = None;
         for group in &self.groups {
             if found.is_some_and(|found| found.position < group.first) {

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 16;
 /// Lookup of the policies of received packets that are forwarded, for one vector.
 pub(crate) struct PolicyLookup<'a> {
     cx: &'a Context<'a>,
-    policies: &'a Policies,
+    pub(crate) policies: &'a Policies,
     leaving: Reader<Leaving>,
     /// By the low bits of the slot.
     remembered: [Remembered; REMEMBERED],

@@ -13,7 +13,7 @@ use super::raw_packets::RawPackets;
 use crate::connection::{BatchLookup, BatchPackets, NatState, Tick, Tracker};
 use crate::ipsec::PolicyLookup;
 use crate::packet::Fields;
-use crate::rule::First;
+use crate::rule::{First, Ipsec};
 use crate::walk::Context;
 use crate::walk::decide::CHUNK;
 use crate::walk::decide::chains::ipsec_state;
@@ -147,14 +147,24 @@ impl ChunkLookups {
 
     #[inline(never)]
     fn set_ipsec(&mut self, cx: &Context<'_>, frames: &[Frame]) {
+        let policies = &cx.snapshot.ipsec.policies;
         for (at, frame) in frames.iter().enumerate().take(CHUNK) {
             if self.sets.plain >> at & 1 == 0 {
                 continue;
             }
             let columns = &mut self.batch.columns;
-            let tuple = match self.sets.ipv6 >> at & 1 {
-                0 => columns.tuple::<false>(at),
-                _ => columns.tuple::<true>(at),
+            let ipv6 = self.sets.ipv6 >> at & 1 != 0;
+            let concerned = match ipv6 {
+                true => columns.may_go_in::<true>(at, policies),
+                false => columns.may_go_in::<false>(at, policies),
+            };
+            if !concerned && frame.guarded == IpsecState::Clear {
+                columns.set_ipsec(at, Ipsec::default());
+                continue;
+            }
+            let tuple = match ipv6 {
+                true => columns.tuple::<true>(at),
+                false => columns.tuple::<false>(at),
             };
             columns.set_ipsec(at, ipsec_state(cx, &tuple, frame.guarded));
         }
@@ -168,12 +178,28 @@ impl ChunkLookups {
         frames: &[Frame],
         tracker: &Tracker,
     ) {
+        match self.batch.is_ipv6() {
+            true => self.look_up_policies_of::<true>(policies, frames, tracker),
+            false => self.look_up_policies_of::<false>(policies, frames, tracker),
+        }
+    }
+
+    #[inline(always)]
+    fn look_up_policies_of<const IPV6: bool>(
+        &mut self,
+        policies: &mut PolicyLookup<'_>,
+        frames: &[Frame],
+        tracker: &Tracker,
+    ) {
         for at in 0..self.batch.len() {
+            if !(self.batch.columns).may_be_policed::<IPV6>(at, policies.policies) {
+                continue;
+            }
             let batched = self.batch.get(at);
             let Some(frame) = frames.get(batched.place) else {
                 return;
             };
-            let arrived = self.batch.tuple(at);
+            let arrived = self.batch.columns.tuple::<IPV6>(at);
             let translated = { batched.way }.filter(|_| batched.passed.nat != NatState::default());
             let leaves =
                 translated.map_or(arrived, |way| translation::leaving(tracker, way, arrived));

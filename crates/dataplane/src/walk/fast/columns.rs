@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use frame::{Frame, InterfaceId};
 
+use crate::ipsec::Policies;
 use crate::packet::Tuple;
 use crate::rule::{Class, Ipsec, Of, TOGETHER};
 use crate::walk::Context;
@@ -134,6 +135,38 @@ impl Columns {
         }
         for (to, interface) in classes.iter_mut().zip(ingress) {
             *to = class(*interface);
+        }
+    }
+
+    /// Returns false if no IPsec policy has the packet for transmission, with its columns' addresses.
+    #[inline(always)]
+    pub(in crate::walk) fn may_go_in<const IPV6: bool>(
+        &self,
+        at: usize,
+        policies: &Policies,
+    ) -> bool {
+        let at = at % CHUNK;
+        match IPV6 {
+            true => policies.may_have6(self.sources6[at], self.destinations6[at]),
+            false => policies.may_have4(self.source[at], self.destination[at]),
+        }
+    }
+
+    /// Returns false if no IPsec policy concerns the received packet: none has it as one that came out of IPsec, and
+    /// none has packets to its destination, whatever source it leaves with.
+    #[inline(always)]
+    pub(in crate::walk) fn may_be_policed<const IPV6: bool>(
+        &self,
+        at: usize,
+        policies: &Policies,
+    ) -> bool {
+        let at = at % CHUNK;
+        if IPV6 {
+            let (source, destination) = (self.sources6[at], self.destinations6[at]);
+            policies.may_go_to6(destination) | policies.may_have6(destination, source)
+        } else {
+            let (source, destination) = (self.source[at], self.destination[at]);
+            policies.may_go_to4(destination) | policies.may_have4(destination, source)
         }
     }
 

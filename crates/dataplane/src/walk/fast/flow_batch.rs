@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use frame::{Frame, InterfaceId};
+use frame::{Frame, InterfaceId, IpsecState};
 
 use super::columns::Columns;
 use super::next_hop_cache::NextHopCache;
@@ -147,12 +147,20 @@ impl FlowBatch {
     /// Determines the IPsec processing of translated packets by their translated destinations.
     #[inline(never)]
     pub(in crate::walk) fn turn_ipsec(&mut self, cx: &Context<'_>, frames: &[Frame]) {
+        let policies = &cx.snapshot.ipsec.policies;
         for at in 0..self.len.min(CHUNK) {
             let frame = frames.get(self.place(at));
             let Some(frame) = frame.filter(|_| self.passed[at].nat != NatState::default()) else {
                 continue;
             };
-            let state = ipsec_state(cx, &self.tuple(at), frame.guarded);
+            let concerned = match self.ipv6 {
+                true => self.columns.may_go_in::<true>(at, policies),
+                false => self.columns.may_go_in::<false>(at, policies),
+            };
+            let state = match concerned | (frame.guarded != IpsecState::Clear) {
+                true => ipsec_state(cx, &self.tuple(at), frame.guarded),
+                false => Ipsec::default(),
+            };
             self.columns.set_ipsec(at, state);
         }
     }
