@@ -52,11 +52,11 @@ impl Burst {
     }
 
     /// Counts forwarded bytes.
-    pub(crate) fn count(&self, bytes: u32, now: u64) {
+    pub(crate) fn count(&self, bytes: u64, now: u64) {
         let slot = self.slot.load(Relaxed);
         if let Some(at) = now.checked_div(slot) {
             self.turn(at);
-            self.bytes[(at % SLOTS) as usize].fetch_add(bytes.into(), Relaxed);
+            self.bytes[(at % SLOTS) as usize].fetch_add(bytes, Relaxed);
         }
     }
 

@@ -39,6 +39,13 @@ pub(crate) fn cost(bits: u64) -> u64 {
     }
 }
 
+/// Returns the ticks that `bytes` take at a cost per byte.
+#[inline(always)]
+fn takes(cost: u64, bytes: u64) -> u64 {
+    let takes = (u128::from(cost) * u128::from(bytes)) >> FRACTION;
+    u64::try_from(takes).unwrap_or(u64::MAX)
+}
+
 /// A token bucket.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
@@ -70,15 +77,29 @@ impl Gate {
         }
     }
 
+    /// Returns true if the gate is open now and stays open until the last of `bytes` has taken its tokens.
+    #[inline]
+    pub(crate) fn stays_open(&self, bytes: u64, now: u64) -> bool {
+        let cost = self.cost.load(Relaxed);
+        let floor = now.saturating_sub(self.depth.load(Relaxed));
+        let next = self.next.load(Relaxed).max(floor);
+        cost == 0 || next.saturating_add(takes(cost, bytes)) <= now
+    }
+
+    /// Returns true if the debt of the bucket stays below its limit when `bytes` take their tokens.
+    pub(crate) fn may_owe(&self, bytes: u64, now: u64) -> bool {
+        let takes = takes(self.cost.load(Relaxed), bytes);
+        self.next.load(Relaxed).saturating_add(takes) <= now.saturating_add(DEBT_MAX)
+    }
+
     /// Takes tokens for `bytes`, at `cost` per byte if given. `shared`: other workers do so at the same time.
     #[inline]
-    pub(crate) fn charge(&self, bytes: u32, now: u64, cost: Option<u64>, shared: bool) {
+    pub(crate) fn charge(&self, bytes: u64, now: u64, cost: Option<u64>, shared: bool) {
         let own = self.cost.load(Relaxed);
         if own == 0 {
             return;
         }
-        let takes = (u128::from(cost.unwrap_or(own)) * u128::from(bytes)) >> FRACTION;
-        let takes = u64::try_from(takes).unwrap_or(u64::MAX);
+        let takes = takes(cost.unwrap_or(own), bytes);
         let floor = now.saturating_sub(self.depth.load(Relaxed));
         let ceiling = now.saturating_add(DEBT_MAX.max(takes));
         let after = |before: u64| {
@@ -111,7 +132,7 @@ mod tests {
         gate.next.store(begin * PER_NANO, Relaxed);
         for now in (begin..begin + seconds * 1_000_000_000).step_by(step as usize) {
             while gate.opens_at() <= now * PER_NANO {
-                gate.charge(packet, now * PER_NANO, None, true);
+                gate.charge(packet.into(), now * PER_NANO, None, true);
                 bytes += u64::from(packet);
             }
         }

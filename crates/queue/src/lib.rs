@@ -25,6 +25,7 @@ mod node;
 mod packet;
 mod schedule;
 mod target;
+mod together;
 
 pub use discipline::Discipline;
 pub use gate::ticks;
@@ -39,3 +40,4 @@ pub use node::{Counts, Limits, Node, Settings};
 pub use packet::{Packet, Payload};
 pub use schedule::Schedule;
 pub use target::{Direction, Match, PacketFields, Target};
+pub use together::{TOGETHER, Together};

@@ -239,6 +239,42 @@ impl Node {
         }
     }
 
+    /// Returns true if the limits allow packets of together `bytes` one after another, whatever their sizes, and no
+    /// packet of the tree waits. `of_tree`: the bytes that all leaves of the tree send at this time. False for bursts,
+    /// whose rate may change with each packet.
+    pub fn admits(&self, bytes: u64, of_tree: u64, now: Instant) -> bool {
+        if self.shapes.load(Relaxed) || self.root().waiting.load(Relaxed) != 0 {
+            return false;
+        }
+        let now = ticks(now);
+        let (mut node, mut bytes) = (self, bytes);
+        // The modes of `mode` must hold until the last byte, also above the lender, where buckets run into debt.
+        for level in 0..DEPTH {
+            let guarantee = &node.guarantee;
+            let is_steady = match guarantee.opens_at() > now {
+                // A closed guarantee of the leaf is not charged.
+                true => level == 0 || guarantee.may_owe(bytes, now),
+                false => guarantee.stays_open(bytes, now),
+            };
+            if node.bursts.load(Relaxed) || !is_steady || !node.ceiling.stays_open(bytes, now) {
+                return false;
+            }
+            let Some(parent) = node.parent.as_deref() else {
+                return true;
+            };
+            (node, bytes) = (parent, of_tree);
+        }
+        false
+    }
+
+    /// Counts packets of together `bytes` that [`Self::admits`] has allowed, as [`Self::pass`] counts each.
+    pub fn charge_all(&self, packets: u64, bytes: u64, now: Instant) {
+        let now = ticks(now);
+        if let Some(level) = self.lender(now) {
+            self.charge_many(packets, bytes, now, level);
+        }
+    }
+
     /// Returns the level of the node that lends tokens (0: the leaf itself), or `None` if the packet must
     /// wait.
     #[inline]
@@ -279,11 +315,17 @@ impl Node {
     /// Charges a packet that gets tokens from the node `level` levels above.
     #[inline]
     pub(crate) fn charge(&self, bytes: u32, now: u64, level: usize) {
+        self.charge_many(1, bytes.into(), now, level);
+    }
+
+    /// Charges packets that get tokens from the node `level` levels above.
+    #[inline(always)]
+    fn charge_many(&self, packets: u64, bytes: u64, now: u64, level: usize) {
         let mut node = self;
         let mut at = 0;
         loop {
-            node.add(&node.packets, 1);
-            node.add(&node.bytes, bytes.into());
+            node.add(&node.packets, packets);
+            node.add(&node.bytes, bytes);
             let mut cost = None;
             if node.bursts.load(Relaxed) {
                 cost = node.burst.cost(now);
@@ -331,7 +373,7 @@ impl Node {
 
     /// Returns the root of the tree.
     #[inline]
-    pub(crate) fn root(&self) -> &Self {
+    pub fn root(&self) -> &Self {
         let mut node = self;
         while let Some(parent) = node.parent.as_deref() {
             node = parent;

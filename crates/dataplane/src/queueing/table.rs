@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use frame::{Frame, InterfaceId};
-use queue::{ByMark, Direction, Index, Leaf, Lost, Node, Packet, PacketFields, Payload, Schedule};
+use queue::{
+    ByMark, Direction, Index, Leaf, Lost, Node, Packet, PacketFields, Payload, Schedule, TOGETHER,
+    Together,
+};
 
 use super::change::Simple;
 use crate::out::OutId;
@@ -12,9 +15,6 @@ use crate::walk::{Context, Exit};
 /// Maximum number of queues that a packet passes at one hook: of the `global` tree, of one direction, of both
 /// directions.
 pub(super) const LEAVES: usize = 3;
-
-/// Packets in one batch of lookups, whose cache misses overlap.
-const TOGETHER: usize = 16;
 
 /// Offset of the network header behind demux, in bytes.
 pub(super) const ETHERNET: usize = 14;
@@ -104,6 +104,8 @@ pub(crate) struct Queueing {
     pub(super) simple: Index<SimpleLeaves>,
     /// By interface slot.
     pub(super) interfaces: Vec<Option<Box<InterfaceQueues>>>,
+    /// Memory for the limits of a vector's packets, for each of the [`LEAVES`].
+    together: Box<[Together; LEAVES]>,
     pub(super) schedule: Schedule<Waiting>,
     /// Packets that disciplines have dropped, not counted yet.
     pub(super) lost: Vec<(Packet<Waiting>, Lost)>,
@@ -130,42 +132,62 @@ impl Queueing {
     /// Returns the queues of a packet behind postrouting or input.
     #[inline]
     pub(super) fn queues_of(&self, seen: &PacketFields) -> [Option<&QueueLeaf>; LEAVES] {
-        let global = self.global.find(seen.mark);
-        let (own, total) = match self.simple.find(seen) {
-            Some((Direction::Up, queues)) => (queues.up.as_ref(), queues.total.as_ref()),
-            Some((Direction::Down, queues)) => (queues.down.as_ref(), queues.total.as_ref()),
-            None => (None, None),
-        };
-        [global, own, total]
+        queues_of(&self.global, &self.simple, seen)
     }
 
     /// Passes the packets of a vector for which `meets` is true through their queues. `sources` are their addresses on
     /// arrival. Stores the packets that have to wait in `held`, in order.
     pub(crate) fn ask_all(
-        &self,
+        &mut self,
         cx: &Context<'_>,
         frames: &[Frame],
         sources: &[u128],
         meets: impl Fn(usize) -> bool,
         held: &mut Vec<HeldPacket>,
     ) {
-        let mut begin = 0;
-        for (frames, sources) in frames.chunks(TOGETHER).zip(sources.chunks(TOGETHER)) {
-            let mut queues = [[None; LEAVES]; TOGETHER];
-            for (place, (frame, source)) in frames.iter().zip(sources).enumerate() {
-                if !frame.fasttracked && meets(begin + place) {
-                    let seen = seen(frame, usize::from(frame.l3), *source);
-                    queues[place] = seen.map_or([None; LEAVES], |seen| self.queues_of(&seen));
+        let Self {
+            global,
+            simple,
+            together,
+            ..
+        } = self;
+        let mut queues = [[None; TOGETHER]; LEAVES];
+        let mut used = [false; LEAVES];
+        let packets = frames.iter().zip(sources).enumerate();
+        for (at, (frame, source)) in packets.take(TOGETHER) {
+            if frame.fasttracked || !meets(at) {
+                continue;
+            }
+            let Some(seen) = seen(frame, usize::from(frame.l3), *source) else {
+                continue;
+            };
+            let rows = queues.iter_mut().zip(&mut used);
+            for ((row, used), queue) in rows.zip(queues_of(global, simple, &seen)) {
+                if let Some(queue) = queue {
+                    kernels::prefetch(&*queue.node);
+                    row[at] = Some(queue);
+                    *used = true;
                 }
             }
-            for (place, (frame, queues)) in frames.iter().zip(queues).enumerate() {
-                if let Some(leaves) = stops(queues, frame.len() as u32, cx.now) {
-                    let at = begin + place;
-                    held.push(HeldPacket { at, leaves });
-                }
-            }
-            begin += frames.len();
         }
+        // Queues of different rows have no parent in common, so the limits do not depend on the order of rows.
+        for row in (0..LEAVES).filter(|row| used[*row]) {
+            let packet = |at: usize| {
+                let queue: Option<&QueueLeaf> = queues[row][at];
+                queue.map(|queue| (&*queue.node, frames[at].len() as u32))
+            };
+            let first = held.len();
+            together[row].pass(frames.len(), packet, cx.now, |at| {
+                let leaves = left(queues[row..].iter().map(|row| row[at]));
+                held.push(HeldPacket { at, leaves });
+            });
+            for held in &held[first..] {
+                queues[row + 1..]
+                    .iter_mut()
+                    .for_each(|row| row[held.at] = None);
+            }
+        }
+        held.sort_unstable_by_key(|held| held.at);
     }
 
     pub(super) fn interface(&self, slot: u32) -> Option<&InterfaceQueues> {
@@ -186,6 +208,21 @@ impl Queueing {
     }
 }
 
+/// Returns the queues of a packet: in the tree `global`, and the simple queue of its direction and of both directions.
+#[inline]
+fn queues_of<'a>(
+    global: &'a ByMark<QueueLeaf>,
+    simple: &'a Index<SimpleLeaves>,
+    seen: &PacketFields,
+) -> [Option<&'a QueueLeaf>; LEAVES] {
+    let (own, total) = match simple.find(seen) {
+        Some((Direction::Up, queues)) => (queues.up.as_ref(), queues.total.as_ref()),
+        Some((Direction::Down, queues)) => (queues.down.as_ref(), queues.total.as_ref()),
+        None => (None, None),
+    };
+    [global.find(seen.mark), own, total]
+}
+
 /// Returns the remaining leaves, beginning with the first leaf that holds the packet; `None` if all
 /// leaves let the packet pass.
 #[inline]
@@ -196,15 +233,13 @@ pub(super) fn stops(
 ) -> Option<[Option<Arc<Leaf>>; LEAVES]> {
     let passes = |queue: &Option<&QueueLeaf>| queue.is_none_or(|queue| queue.node.pass(bytes, now));
     let passed = queues.iter().take_while(|queue| passes(queue)).count();
-    (passed < LEAVES).then(|| left(&queues[passed..]))
+    (passed < LEAVES).then(|| left(queues[passed..].iter().copied()))
 }
 
 /// Returns the leaves of some queues.
 #[cold]
-fn left(queues: &[Option<&QueueLeaf>]) -> [Option<Arc<Leaf>>; LEAVES] {
-    let mut left = queues
-        .iter()
-        .map(|queue| queue.map(|queue| Arc::clone(&queue.leaf)));
+fn left<'a>(queues: impl Iterator<Item = Option<&'a QueueLeaf>>) -> [Option<Arc<Leaf>>; LEAVES] {
+    let mut left = queues.map(|queue| queue.map(|queue| Arc::clone(&queue.leaf)));
     [(); LEAVES].map(|()| left.next().flatten())
 }
 

@@ -234,7 +234,7 @@ impl<T: Payload> CakeTinsOf<T> {
             (self.packets, self.bytes) = (self.packets - 1, self.bytes - u64::from(packet.bytes));
             tin.credit -= i64::from(packet.bytes);
             let bytes = on_line(&self.settings.line, packet.bytes);
-            self.gate.charge(bytes, ticks(now), None, false);
+            self.gate.charge(bytes.into(), ticks(now), None, false);
             return Some(packet);
         }
     }

@@ -234,9 +234,9 @@ impl<T> PcqLines<T> {
             stream.credit -= i64::from(bytes);
             let time = ticks(now);
             let cost = stream.burst.as_ref().and_then(|burst| burst.cost(time));
-            stream.gate.charge(bytes, time, cost, false);
+            stream.gate.charge(bytes.into(), time, cost, false);
             if let Some(burst) = &stream.burst {
-                burst.count(bytes, time);
+                burst.count(bytes.into(), time);
             }
             (self.packets, self.bytes) = (self.packets - 1, self.bytes - u64::from(bytes));
             let goes_on =
