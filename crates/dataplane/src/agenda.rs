@@ -22,9 +22,9 @@ const BATCHES: usize = 2 * ROOM / VECTOR_FRAMES;
 pub(crate) enum Item {
     /// The tunnel of the interface in this slot encapsulates the frames.
     Leaving(u32),
-    /// Each frame is encapsulated by the tunnel of the interface in the slot that `frame.below` has.
+    /// Each frame is encapsulated by the tunnel of the interface in the slot that `Frame::waits_for` has.
     LeavingByMany,
-    /// IPsec protects each frame by the policy in the slot that `frame.below` has.
+    /// IPsec protects each frame by the policy in the slot that `Frame::waits_for` has.
     Protecting,
     /// The bridge of the interface in this slot forwards the frames as sent by the router.
     Bridging(u32),

@@ -20,8 +20,8 @@ const SENDING: Duration = Duration::from_micros(100);
 pub(crate) fn deadline(outlet: &mut Outlet, now: Instant) -> Option<Instant> {
     let queues = outlet.queueing.deadline(now);
     let agenda = (!outlet.agenda.is_empty()).then_some(now);
-    let gathering = outlet.gathers().then(|| now + GATHERING);
-    let sending = outlet.is_sending().then(|| now + SENDING);
+    let gathering = outlet.ports.gathers().then(|| now + GATHERING);
+    let sending = outlet.ports.is_sending().then(|| now + SENDING);
     let connections = outlet.memory.tracker.due_in(Tick::of(now));
     let connections = connections.map(|ticks| Tick::begins(now, ticks));
     let [fragments4, fragments6] = outlet.fragments.each_ref().map(|held| held.deadline());

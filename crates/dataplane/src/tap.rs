@@ -105,7 +105,7 @@ fn mirror(
             let bytes = copy.len() as u64;
             walk::count_sent(cx, &outlet.counters, target, 1, bytes);
             walk::finish(cx, outlet, copy, line.out, u32::MAX);
-            outlet.mirrored = true;
+            outlet.ports.mirrored = true;
         }
     }
 }

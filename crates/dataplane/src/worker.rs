@@ -174,13 +174,13 @@ impl Worker {
 
     /// Returns the file descriptors of busy ports to wait on.
     pub fn waits(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.outlet.waits()
+        self.outlet.ports.waits()
     }
 
     /// Returns the file descriptors that stand for all quiet ports to wait on ([`frame::Crowd`]). A
     /// descriptor stays the same while any of its ports exists.
     pub fn crowds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.outlet.crowds()
+        self.outlet.ports.crowds()
     }
 
     /// Returns the worker's pool.
@@ -211,7 +211,7 @@ impl Worker {
     pub fn step(&mut self, now: Instant) -> Step {
         self.now = now;
         self.outlet.meter.begin();
-        self.outlet.begin();
+        self.outlet.ports.begin();
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
         let (interfaces, fib) = (Arc::clone(&self.interfaces), Arc::clone(&self.fib));
@@ -240,7 +240,7 @@ impl Worker {
             ..Step::default()
         };
         self.walk_agenda(&cx);
-        for at in 0..self.outlet.call() {
+        for at in 0..self.outlet.ports.call() {
             let number = self.outlet.receive(at, &mut self.vector);
             step.received += self.vector.len() as u32;
             self.received(&cx, number);
@@ -275,7 +275,8 @@ impl Worker {
             let before = self.outlet.meter.turn(Facility::Management);
             self.outlet.memory.tracker.tick(tick, PER_TICK);
             self.outlet.count_losses(cx);
-            self.outlet.gather(tick);
+            let Outlet { ports, memory, .. } = &mut self.outlet;
+            ports.gather(tick, &mut memory.tracker);
             self.outlet.meter.turn(before);
         }
         walk::expire(cx.now, &mut self.outlet);
@@ -286,7 +287,8 @@ impl Worker {
         while let Some(kept) = self.outlet.memory.tracker.take_attached() {
             self.outlet.memory.rules.forget(StreamState(kept));
         }
-        self.outlet.end_shortcuts();
+        let Outlet { ports, memory, .. } = &mut self.outlet;
+        ports.end_shortcuts(&mut memory.tracker);
     }
 
     /// Returns the time of the next step without new frames; `None` if nothing is due. A time in

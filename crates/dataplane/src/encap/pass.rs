@@ -284,8 +284,8 @@ struct TunnelFrames {
     frames: Range<usize>,
 }
 
-/// Encapsulates frames of several tunnels, whose slots are in `frame.below`, and sends them on. Prefetches the settings
-/// of the next tunnels meanwhile.
+/// Encapsulates frames of several tunnels, whose slots [`Frame::waits_for`] has, and sends them on. Prefetches the
+/// settings of the next tunnels meanwhile.
 pub(crate) fn leave_by_many(
     cx: &Context<'_>,
     frames: &mut Vector,
@@ -300,18 +300,18 @@ pub(crate) fn leave_by_many(
     };
     let all = frames.frames_mut();
     for frame in &*all {
-        cx.interfaces.prefetch_details(frame.below.0);
+        cx.interfaces.prefetch_details(frame.waits_for());
     }
     let mut runs = [const { None }; AHEAD];
     let (mut end, mut number) = (0, 0);
-    let slot_of = |frame: &Frame| frame.below.0;
+    let slot_of = |frame: &Frame| frame.waits_for();
     for place in &mut runs {
         *place = next_run(cx, all, slot_of, &mut end);
     }
     while let Some(run) = runs[number % AHEAD].take() {
         runs[number % AHEAD] = next_run(cx, all, slot_of, &mut end);
         number += 1;
-        let slot = all[run.frames.start].below.0;
+        let slot = all[run.frames.start].waits_for();
         batch.nexts.begin(run.frames.start);
         let frames = &mut all[run.frames];
         show(cx, slot, frames, outlet);

@@ -17,7 +17,7 @@ use crate::packet::protocol::{IPIP as IPV4, IPV6};
 use crate::table::Adjacency;
 use crate::walk::Context;
 
-/// Protects frames by the associations of their policies, whose slots are in `frame.below`, and
+/// Protects frames by the associations of their policies, whose slots are in `Frame::waits_for`, and
 /// sends the frames on.
 pub(crate) fn protect(
     cx: &Context<'_>,
@@ -125,7 +125,7 @@ fn prepare(
         payload: 0,
         lost: Some(DropReason::IpsecNoKeys),
     };
-    let Some(path) = paths.find(frame.below.0) else {
+    let Some(path) = paths.find(frame.waits_for()) else {
         return part;
     };
     part.path = path;

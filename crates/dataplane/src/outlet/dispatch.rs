@@ -1,9 +1,10 @@
 //! Implements [`Dispatch`] on top of all stages: sends frames to their outs, and transmits the
 //! queues of ports.
 
-use frame::{Frame, InterfaceId, Vector};
+use frame::{Frame, Vector};
 
-use super::{Dispatch, Outlet, QUEUE};
+use super::ports::QUEUE;
+use super::{Dispatch, Outlet};
 use crate::agenda::Item;
 use crate::bond;
 use crate::bridge;
@@ -18,11 +19,14 @@ impl Dispatch for Outlet {
     #[inline]
     fn dispatch_vector(&mut self, cx: &Context<'_>, vector: &mut Vector, out: OutId) -> bool {
         match out.out() {
-            Out::Port(port) => self.queue(port).is_some_and(|queue| vector.move_to(queue)),
+            Out::Port(port) => self
+                .ports
+                .queue(port)
+                .is_some_and(|queue| vector.move_to(queue)),
             Out::Tunnel(slot) => self.agenda.put_vector(Item::Leaving(slot), vector),
             Out::Protect(slot) => {
                 for frame in vector.frames_mut() {
-                    frame.below = InterfaceId(slot);
+                    frame.wait_for(slot);
                 }
                 self.agenda.put_vector(Item::Protecting, vector)
             }
@@ -74,7 +78,7 @@ impl Dispatch for Outlet {
         if let Out::Bond(slot) = out.out() {
             return bond::leave(cx, frames.take(count), slot, self);
         }
-        match out.as_port().and_then(|port| self.queue(port)) {
+        match out.as_port().and_then(|port| self.ports.queue(port)) {
             Some(queue) if queue.len() + count <= QUEUE => {
                 queue.extend(frames.take(count));
             }
@@ -92,7 +96,7 @@ impl Dispatch for Outlet {
             Out::Tunnel(slot) => self.leave(Item::Leaving(slot), frame),
             Out::Protect(slot) => {
                 let mut frame = frame;
-                frame.below = InterfaceId(slot);
+                frame.wait_for(slot);
                 self.leave(Item::Protecting, frame);
             }
             Out::Bond(slot) => bond::leave(cx, core::iter::once(frame), slot, self),
@@ -121,7 +125,7 @@ impl Dispatch for Outlet {
 }
 
 impl Outlet {
-    /// Queues a vector with the slot of each out in `frame.below`. Returns false if an out has no slot, or the agenda
+    /// Queues a vector whose frames wait for the slots of their outs. Returns false if an out has no slot, or the agenda
     /// has no room for all frames.
     #[inline(always)]
     fn put_by_slots(
@@ -136,19 +140,18 @@ impl Outlet {
             return false;
         }
         for (frame, out) in vector.frames_mut().iter_mut().zip(outs) {
-            frame.below = InterfaceId(slot(out.out()).unwrap_or_default());
+            frame.wait_for(slot(out.out()).unwrap_or_default());
         }
         self.agenda.put_vector(item, vector)
     }
 
     /// Queues a frame for a port of this worker, or hands the frame to a worker with that port.
     fn send(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
-        let place = self.positions.get(usize::from(port)).copied().flatten();
-        if let Some(place) = place.map(usize::from) {
-            if self.ports[place].frames.len() >= QUEUE {
+        if let Some(place) = self.ports.position(port) {
+            if self.ports.attached[place].frames.len() >= QUEUE {
                 self.transmit(cx, place);
             }
-            if let Some(queue) = self.queue(port) {
+            if let Some(queue) = self.ports.queue(port) {
                 queue.push(frame);
             }
             return;
@@ -176,7 +179,7 @@ impl Outlet {
     /// Queues a frame that another worker handed over for a port of this worker. Drops the frame if
     /// the port is gone.
     pub(crate) fn send_own(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
-        if self.attached(port).is_some() {
+        if self.ports.of(port).is_some() {
             self.send(cx, frame, port);
         } else {
             self.discard(frame, DropReason::EgressDown);
@@ -187,32 +190,33 @@ impl Outlet {
     /// call.
     pub(crate) fn transmit_all(&mut self, cx: &Context<'_>) -> u32 {
         self.transmit_queued(cx);
-        if core::mem::take(&mut self.mirrored) {
+        if core::mem::take(&mut self.ports.mirrored) {
             // Mirror copies may be for a port that was already transmitted.
             self.transmit_queued(cx);
         }
-        core::mem::take(&mut self.transmitted)
+        core::mem::take(&mut self.ports.transmitted)
     }
 
     fn transmit_queued(&mut self, cx: &Context<'_>) {
         let mut at = 0;
-        while let Some(place) = self.busy(at) {
+        while let Some(place) = self.ports.busy(at) {
             self.transmit(cx, place);
             at += 1;
         }
-        while let Some(place) = self.poll_set.due.pop() {
+        while let Some(place) = self.ports.poll_set.due.pop() {
             let place = usize::from(place);
             self.transmit(cx, place);
-            self.touch(place);
-            let attached = &mut self.ports[place];
+            self.ports.touch(place);
+            let attached = &mut self.ports.attached[place];
             attached.is_due = false;
-            self.poll_set
+            self.ports
+                .poll_set
                 .give_memory(core::mem::take(&mut attached.frames));
         }
     }
 
     fn transmit(&mut self, cx: &Context<'_>, place: usize) {
-        let attached = &mut self.ports[place];
+        let attached = &mut self.ports.attached[place];
         if attached.frames.is_empty() {
             attached.port.flush(&mut self.pool);
             return;
@@ -221,11 +225,11 @@ impl Outlet {
             let number = attached.number;
             let frames = core::mem::take(&mut attached.frames);
             tap::transmitted(cx, number, &frames, self);
-            self.ports[place].frames = frames;
+            self.ports.attached[place].frames = frames;
         }
-        let attached = &mut self.ports[place];
+        let attached = &mut self.ports.attached[place];
         let result = attached.port.transmit(&mut self.pool, &mut attached.frames);
-        self.transmitted += result.sent;
+        self.ports.transmitted += result.sent;
         if result.dropped > 0 {
             let number = attached.number;
             self.counters
@@ -234,6 +238,37 @@ impl Outlet {
                 let counters = self.counters.interface(binding.interface);
                 counters.tx_drop.add(u64::from(result.dropped));
             }
+        }
+    }
+
+    /// Counts packets that ports have lost since the last call, before the worker received them.
+    pub(crate) fn count_losses(&mut self, cx: &Context<'_>) {
+        let mut at = 0;
+        while let Some(place) = self.ports.busy(at) {
+            self.count_losses_of(cx, place);
+            at += 1;
+        }
+        while let Some(place) = self.ports.poll_set.touched.pop() {
+            self.ports.attached[usize::from(place)].is_touched = false;
+            self.count_losses_of(cx, place.into());
+        }
+    }
+
+    fn count_losses_of(&mut self, cx: &Context<'_>, place: usize) {
+        let attached = &mut self.ports.attached[place];
+        let now = attached.port.counters();
+        let before = core::mem::replace(&mut attached.counted, now);
+        if now == before {
+            return;
+        }
+        let since = |now: u64, before: u64| now.saturating_sub(before);
+        let overrun = since(now.receive_dropped, before.receive_dropped);
+        let damaged = since(now.receive_errors, before.receive_errors);
+        self.counters.dropped_many(DropReason::PortOverrun, overrun);
+        self.counters.dropped_many(DropReason::PortDamaged, damaged);
+        if let Some(binding) = cx.snapshot.port(attached.number) {
+            let counters = self.counters.interface(binding.interface);
+            counters.rx_drop.add(overrun + damaged);
         }
     }
 }

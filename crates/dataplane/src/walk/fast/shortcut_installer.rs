@@ -26,7 +26,7 @@ impl ShortcutInstaller {
         outlet: &mut Outlet,
     ) -> Option<Self> {
         let port = entrance.interface.out.as_port()?;
-        outlet.offload(port)?;
+        outlet.ports.offload(port)?;
         if bypass::is_tapped(cx.interfaces, &[entrance.id]) {
             return None;
         }
@@ -61,7 +61,7 @@ impl ShortcutInstaller {
             ingress: self.ingress,
             to: self.to,
             egress: frame.egress,
-            device: outlet.offload(port)?.device(),
+            device: outlet.ports.offload(port)?.device(),
             link: *frame.bytes().first_chunk()?,
             mtu: leaves.mtu,
             handler,
@@ -70,7 +70,7 @@ impl ShortcutInstaller {
     }
 
     pub(in crate::walk) fn install(&self, shortcut: &Shortcut, outlet: &mut Outlet) {
-        if let Some(offload) = outlet.offload(self.port) {
+        if let Some(offload) = outlet.ports.offload(self.port) {
             offload.install(shortcut);
         }
     }
