@@ -19,56 +19,115 @@ pub(crate) const RATES: Calculator = Calculator {
     help: "Rates of a link on layers 1, 2 and 3, by the length of its frames",
     arguments: &[
         argument("frame", "length of a frame with FCS, in bytes", "64"),
+        argument(
+            "packet",
+            "length of an IP packet in bytes, in place of frame; short packets are padded",
+            "",
+        ),
         argument("speed", "speed of the link, in bits per second", "1G"),
     ],
     run: rates,
 };
 
 fn rates(given: &ArgumentValues<'_>) -> Result<Rows, String> {
-    let (frame, speed) = (given.read("frame", length)?, given.read("speed", rate)?);
-    if frame < SHORTEST {
-        return Err(format!("frame={frame}: expected {SHORTEST} bytes or more"));
-    }
-    let frame = f64::from(frame);
-    let packets = speed / 8.0 / (frame + WIRE);
+    let speed = given.read("speed", rate)?;
+    let (frame, packet) = match given.text("packet") {
+        "" => {
+            let frame = given.read("frame", length)?;
+            if frame < SHORTEST {
+                return Err(format!("frame={frame}: expected {SHORTEST} bytes or more"));
+            }
+            let frame = f64::from(frame);
+            (frame, frame - ETHERNET)
+        }
+        _ => {
+            let packet = f64::from(given.read("packet", length)?);
+            ((packet + ETHERNET).max(f64::from(SHORTEST)), packet)
+        }
+    };
+    let (padding, wire) = (frame - ETHERNET - packet, frame + WIRE);
+    let packets = speed / 8.0 / wire;
+    let padded = match padding {
+        0.0 => String::new(),
+        bytes => format!(", padded by {bytes}"),
+    };
     Ok(vec![
         row("packets a second", format!("{packets:.0}")),
-        row("layer 1", as_rate(speed)),
-        row("layer 2", as_rate(packets * frame * 8.0)),
-        row("layer 3", as_rate(packets * (frame - ETHERNET) * 8.0)),
+        row("layer 1", format!("{}: {wire} bytes", as_rate(speed))),
+        row(
+            "layer 2",
+            format!("{}: {frame} bytes", as_rate(packets * frame * 8.0)),
+        ),
+        row(
+            "layer 3",
+            format!(
+                "{}: {packet} bytes{padded}",
+                as_rate(packets * packet * 8.0)
+            ),
+        ),
         row(
             "TCP over IPv4",
-            as_rate(packets * (frame - ETHERNET - 40.0).max(0.0) * 8.0),
+            as_rate(packets * (packet - 40.0).max(0.0) * 8.0),
         ),
-        row("efficiency", as_share((frame - ETHERNET) / (frame + WIRE))),
+        row("efficiency", as_share(packet / wire)),
     ])
 }
 
 pub(crate) const CAPACITY: Calculator = Calculator {
     name: "capacity",
-    help: "Maximum throughput of a router whose ports all send and receive at full speed",
-    arguments: &[argument(
-        "ports",
-        "number and speed of the ports, such as 10x1G,1x10G",
-        "5x1G",
-    )],
+    help: "Throughput and capacity of a router whose ports all send and receive at full speed",
+    arguments: &[
+        argument(
+            "ports",
+            "number and speed of the ports, such as 10x1G,1x10G",
+            "5x1G",
+        ),
+        argument(
+            "radios",
+            "number and data rate of wireless interfaces, such as 1x1300M,1x300M",
+            "",
+        ),
+    ],
     run: capacity,
 };
 
+/// Throughput is what leaves the router; capacity counts what arrives and what leaves. A radio sends and receives by
+/// turns, so its data rate counts once.
 fn capacity(given: &ArgumentValues<'_>) -> Result<Rows, String> {
     let speed = given.read("ports", ports)?;
+    let radios = match given.text("radios") {
+        "" => 0.0,
+        _ => given.read("radios", ports)?,
+    };
     let mut rows = vec![
-        row("throughput", format!("{} leave it", as_rate(speed))),
+        row(
+            "throughput",
+            format!("{} leave it", as_rate(speed + radios / 2.0)),
+        ),
         row(
             "capacity",
-            format!("{}, counting both directions", as_rate(2.0 * speed)),
+            format!(
+                "{}, counting both directions",
+                as_rate(2.0 * speed + radios)
+            ),
         ),
     ];
+    if radios > 0.0 {
+        let air = format!("{} of the capacity, by turns", as_rate(radios));
+        rows.push(row("radios", air));
+    }
     for frame in [64.0, 512.0, 1_518.0] {
         let packets = speed / 8.0 / (frame + WIRE);
+        let layer2 = packets * frame * 8.0;
         rows.push(row(
             format!("frames of {frame}"),
-            format!("{packets:.0} a second"),
+            format!(
+                "{packets:.0} a second by the ports: layer 2 {}, capacity {}; layer 1 {}, capacity {}",
+                as_rate(layer2),
+                as_rate(2.0 * layer2),
+                as_rate(speed),
+                as_rate(2.0 * speed),
+            ),
         ));
     }
     let all: f64 = MIX.iter().map(|(_, count)| count).sum();
@@ -79,7 +138,10 @@ fn capacity(given: &ArgumentValues<'_>) -> Result<Rows, String> {
         .sum::<f64>()
         / all;
     let packets = speed / 8.0 / mean;
-    rows.push(row("simple IMIX", format!("{packets:.0} a second")));
+    rows.push(row(
+        "simple IMIX",
+        format!("{packets:.0} a second by the ports"),
+    ));
     Ok(rows)
 }
 
@@ -103,7 +165,7 @@ mod tests {
         let of = |frame| RATES.run(&[("frame", frame)]).expect("it calculates");
         let short = of("64");
         assert_eq!(short[0].1, "1488095");
-        assert_eq!(short[2].1, "761.90 Mbps");
+        assert_eq!(short[2].1, "761.90 Mbps: 64 bytes");
         assert_eq!(short[5].1, "54.76 %");
         let long = of("1518");
         assert_eq!((&*long[0].1, &*long[5].1), ("81274", "97.53 %"));
@@ -116,6 +178,42 @@ mod tests {
             .run(&[("ports", "10x1G,1x10G")])
             .expect("it calculates");
         assert_eq!(rows[1].1, "40.00 Gbps, counting both directions");
-        assert_eq!(rows[2].1, "29761905 a second");
+        assert!(rows[2].1.starts_with("29761905 a second"), "{rows:?}");
+    }
+
+    /// The three examples of MikroTik's talk "Understanding throughput": an acknowledgement, a full packet, and the
+    /// mean packet of a router.
+    #[test]
+    fn efficiencies_equal_those_of_the_talk() {
+        let of = |packet| RATES.run(&[("packet", packet)]).expect("it calculates");
+        let ack = of("40");
+        assert_eq!(ack[1].1, "1.00 Gbps: 84 bytes");
+        assert!(ack[3].1.ends_with(": 40 bytes, padded by 6"), "{ack:?}");
+        assert_eq!(ack[5].1, "47.62 %");
+        assert_eq!(
+            (&*of("1500")[5].1, &*of("1028")[5].1),
+            ("97.53 %", "96.44 %")
+        );
+        assert_eq!(of("1028")[1].1, "1.00 Gbps: 1066 bytes");
+    }
+
+    /// The talk's table of a switch with nine ports, and its router with two radios, whose sum is 3.6 Gbps: the slide
+    /// says 4.6.
+    #[test]
+    fn capacities_equal_those_of_the_talk() {
+        let rows = CAPACITY
+            .run(&[("ports", "8x10G,1x1G")])
+            .expect("it calculates");
+        assert_eq!(rows[1].1, "162.00 Gbps, counting both directions");
+        let full = &rows[4].1;
+        assert!(full.starts_with("6583225 a second"), "{full}");
+        assert!(
+            full.contains("layer 2 79.95 Gbps, capacity 159.89 Gbps"),
+            "{full}"
+        );
+        let radios = [("ports", "1x1G"), ("radios", "1x1300M,1x300M")];
+        let rows = CAPACITY.run(&radios).expect("it calculates");
+        assert_eq!(rows[0].1, "1.80 Gbps leave it");
+        assert_eq!(rows[1].1, "3.60 Gbps, counting both directions");
     }
 }

@@ -225,8 +225,12 @@ pub(crate) struct Plan {
 pub(crate) struct Calc {
     /// Name of the calculator.
     pub(crate) name: Option<String>,
-    /// Arguments, such as frame=1518; missing ones have defaults.
-    #[arg(value_name = "NAME=VALUE")]
+    /// Arguments, such as frame=1518 or --frame 1518; missing ones have defaults.
+    #[arg(
+        value_name = "NAME=VALUE",
+        allow_hyphen_values = true,
+        trailing_var_arg = true
+    )]
     pub(crate) values: Vec<String>,
 }
 
