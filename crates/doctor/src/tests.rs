@@ -6,6 +6,7 @@ use crate::{RULES, examine};
 
 mod fixes;
 mod ppp;
+mod vpn;
 
 /// Returns the names of the rules with findings.
 fn found(config: &str) -> BTreeSet<&'static str> {
@@ -608,7 +609,7 @@ const CASES: &[Case] = &[
 #[test]
 fn each_rule_finds_its_mistake_and_no_lookalike() {
     let mut complaints = Vec::new();
-    for (name, wrong, right) in CASES.iter().chain(ppp::CASES) {
+    for (name, wrong, right) in CASES.iter().chain(ppp::CASES).chain(vpn::CASES) {
         if !found(&wrong.concat()).contains(name) {
             complaints.push(format!("{name} does not find its mistake"));
         }
@@ -617,7 +618,7 @@ fn each_rule_finds_its_mistake_and_no_lookalike() {
         }
     }
     assert!(complaints.is_empty(), "{complaints:#?}");
-    let tested: BTreeSet<_> = { CASES.iter().chain(ppp::CASES) }
+    let tested: BTreeSet<_> = { CASES.iter().chain(ppp::CASES).chain(vpn::CASES) }
         .map(|(name, ..)| *name)
         .collect();
     let all: BTreeSet<_> = RULES.iter().map(|rule| rule.name).collect();
@@ -644,7 +645,7 @@ fn an_empty_configuration_has_no_mistakes() {
 #[test]
 fn fix_commands_remove_the_finding() {
     let (mut mended, mut complaints) = (0, Vec::new());
-    for (name, wrong, _) in CASES.iter().chain(ppp::CASES) {
+    for (name, wrong, _) in CASES.iter().chain(ppp::CASES).chain(vpn::CASES) {
         let mut store = schema::store();
         script::check(&mut store, &wrong.concat());
         let findings = examine(&store);

@@ -10,8 +10,10 @@ mod mangle;
 mod nat;
 mod queues;
 mod reach;
+mod secrets;
 mod switched;
 mod tunnels;
+mod vpn;
 
 use crate::Rule;
 
@@ -68,6 +70,21 @@ pub const RULES: &[Rule] = &[
     reach::ADDRESS_LIST_UNUSED,
     ipsec::IPSEC_AUTH_VS_EXCHANGE,
     ipsec::IPSEC_WEAK_ALGORITHM,
+    vpn::IPSEC_POLICY_SHADOWED,
+    vpn::IPSEC_POLICY_COVERS_LAN,
+    vpn::IPSEC_TRANSPORT_NETWORKS,
+    vpn::IPSEC_PEER_WITHOUT_IDENTITY,
+    vpn::IPSEC_PEERS_ALIKE,
+    vpn::IPSEC_BLOCKED,
+    vpn::WIREGUARD_ALLOWED_TWICE,
+    vpn::WIREGUARD_BLOCKED,
+    vpn::EOIP_ID_TWICE,
+    vpn::TUNNEL_INTO_ITSELF,
+    vpn::TUNNEL_LOCAL_ADDRESS,
+    secrets::WEAK_SECRET,
+    secrets::SNMP_PUBLIC,
+    secrets::CLOCK_NOT_SET,
+    secrets::IPV6_UNFILTERED,
     tunnels::FASTPATH_TUNNEL_BYPASS,
     tunnels::PPTP_SECURITY,
     tunnels::MPPE_SECURITY,

@@ -457,7 +457,7 @@ pub(super) const OVPN_SERVER_BLOCKED: Rule = Rule {
 };
 
 /// Returns true if the rules of input drop new packets of a protocol from a WAN; port 0 is no port.
-fn is_dropped_by_input(config: &Config<'_>, protocol: &'static str, port: u16) -> bool {
+pub(super) fn is_dropped_by_input(config: &Config<'_>, protocol: &'static str, port: u16) -> bool {
     config.wan().into_iter().any(|ingress| {
         let packet = Packet {
             ingress,
@@ -469,7 +469,7 @@ fn is_dropped_by_input(config: &Config<'_>, protocol: &'static str, port: u16) -
 }
 
 /// Returns the matchers of a rule that accepts a protocol; port 0 is no port.
-fn accept(protocol: &str, port: u16, policy: &str) -> String {
+pub(super) fn accept(protocol: &str, port: u16, policy: &str) -> String {
     match port {
         0 => format!("protocol={protocol}{policy}"),
         port => format!("protocol={protocol} dst-port={port}{policy}"),
@@ -477,7 +477,7 @@ fn accept(protocol: &str, port: u16, policy: &str) -> String {
 }
 
 /// Reports a server whose requests are dropped, with rules that accept what these matchers name.
-fn report_blocked(
+pub(super) fn report_blocked(
     config: &Config<'_>,
     found: &mut RuleFindings,
     server: &Item,
