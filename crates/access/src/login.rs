@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use machine::{Duration, Instant};
-use menu::{Clock, Grant, Id, Policies, Rights, Store};
+use menu::{Clock, Grant, Id, Policies, Rights, Sealed, Store};
 
 use crate::ending::Ending;
 use crate::limit::{Limit, Limiter};
@@ -201,6 +201,7 @@ impl Attempt {
             .filter(|user| user.may_use_password(self.service));
         let seal = usable.map(|user| user.seal.clone());
         let sealed = seal.as_ref().map_or("", Seal::as_str);
+        let sealed = Sealed::parse(sealed).seal;
         let proof = match (password::opens(sealed, secret), seal) {
             (true, Some(seal)) => Proof::Seal(seal),
             _ => Proof::Nothing,
@@ -208,6 +209,36 @@ impl Attempt {
         Answer {
             attempt: self,
             proof,
+        }
+    }
+
+    /// Name of the user, on one line.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Verifier of the user's password for a key exchange; `None` for an unknown user, or for a password without a
+    /// verifier for this name.
+    pub fn verifier(&self) -> Option<&str> {
+        let usable = self.user.as_ref();
+        let usable = usable.filter(|user| user.may_use_password(self.service));
+        Sealed::parse(usable?.seal.as_str()).verifier(&self.name)
+    }
+
+    /// True if the user has a password, but no verifier of it for this name.
+    pub fn lacks_verifier(&self) -> bool {
+        let has_password = |user: &User| user.may_use_password(self.service);
+        self.user.as_ref().is_some_and(has_password) && self.verifier().is_none()
+    }
+
+    /// Ends a key exchange with the verifier. `is_proved` is true if the client proved that it knows the password.
+    #[must_use]
+    pub fn exchange(self, is_proved: bool) -> Answer {
+        let seal = self.user.as_ref().map(|user| user.seal.clone());
+        let seal = seal.filter(|_| is_proved && self.verifier().is_some());
+        Answer {
+            attempt: self,
+            proof: seal.map_or(Proof::Nothing, Proof::Seal),
         }
     }
 

@@ -21,6 +21,8 @@ pub enum Service {
     Web,
     /// FTP.
     Ftp,
+    /// Bandwidth test.
+    BandwidthTest,
 }
 
 impl Service {
@@ -35,6 +37,7 @@ impl Service {
             Self::Rest => "rest-api",
             Self::Web => "web",
             Self::Ftp => "ftp",
+            Self::BandwidthTest => "bandwidth-test",
         }
     }
 
@@ -48,6 +51,7 @@ impl Service {
             Self::Rest => Policies::REST_API,
             Self::Web => Policies::WEB,
             Self::Ftp => Policies::FTP,
+            Self::BandwidthTest => Policies::TEST,
         }
     }
 }

@@ -18,6 +18,8 @@ use crate::reason::Reason;
 use crate::wire::{self, Command, Protocol, STATUS_LEN, Status};
 
 const SECOND: Duration = Duration::from_secs(1);
+/// Time after which a silent peer is gone. A peer sends data or a message on each second.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Role in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,10 @@ pub(crate) struct Data {
     began: Instant,
     /// End of the last second.
     last: Instant,
+    /// Time of the last second in which bytes arrived on a connection.
+    heard: Instant,
+    /// True if bytes arrived on a connection in the current second.
+    hears: bool,
     second: u32,
 }
 
@@ -110,6 +116,8 @@ impl Data {
             is_open: false,
             began: now,
             last: now,
+            heard: now,
+            hears: false,
             second: 0,
         }
     }
@@ -132,7 +140,7 @@ impl Data {
     /// Starts the data transfer.
     pub(crate) fn open(&mut self, now: Instant) {
         self.is_open = true;
-        (self.began, self.last) = (now, now);
+        (self.began, self.last, self.heard) = (now, now, now);
     }
 
     /// Returns the flow control; `None` while this end may not send.
@@ -159,6 +167,7 @@ impl Data {
         let Some(line) = self.lines.iter_mut().find(|own| own.id == line) else {
             return Ok(());
         };
+        self.hears = true;
         let mut found = Vec::new();
         match self.protocol {
             Protocol::Tcp => line.received += line.finder.feed(bytes, &mut found) as u64,
@@ -202,6 +211,9 @@ impl Data {
         }
         let span = now - self.last;
         self.last = now;
+        if core::mem::take(&mut self.hears) {
+            self.heard = now;
+        }
         self.second = self.second.wrapping_add(1);
         let datagrams = core::mem::take(&mut self.received);
         let mut total = datagrams;
@@ -220,6 +232,11 @@ impl Data {
             out.push((line.id, status.to_bytes()));
         }
         self.rx.push(total, span);
+    }
+
+    /// Returns true if the other end has been silent for too long.
+    pub(crate) fn is_silent(&self, now: Instant) -> bool {
+        self.is_open && now.saturating_since(self.heard) >= SILENCE_TIMEOUT
     }
 
     /// Returns the measurements.

@@ -63,6 +63,30 @@ impl Verifier {
         core::array::from_fn(|at| seed[at])
     }
 
+    /// Encodes the verifier in hexadecimal digits: salt, x and parity of Γ.
+    pub fn to_text(&self) -> String {
+        let bytes = [&self.salt[..], &self.gamma.to_bytes()].concat();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Decodes a verifier; `None` if the text is none.
+    pub fn from_text(text: &str) -> Option<Self> {
+        const LEN: usize = SALT_LEN + Public::LEN;
+        let digits = text.as_bytes();
+        if digits.len() != 2 * LEN {
+            return None;
+        }
+        let mut bytes = [0; LEN];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |at: usize| char::from(pair[at]).to_digit(16);
+            *byte = (digit(0)? << 4 | digit(1)?) as u8;
+        }
+        Some(Self {
+            salt: *bytes.first_chunk()?,
+            gamma: Public::parse(bytes.last_chunk()?),
+        })
+    }
+
     /// Returns a verifier for an unknown user, which matches no password.
     pub fn decoy(user: &str, secret: &[u8; 32]) -> Self {
         let salt = Self::salt(user, secret);

@@ -440,6 +440,20 @@ const CASES: &[Case] = &[
         ],
     ),
     (
+        "bandwidth-server-open",
+        &[
+            WAN,
+            "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=2000\n",
+            CLOSED,
+        ],
+        &[
+            WAN,
+            "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=2000\n\
+             /tool/bandwidth-server/set allowed-addresses4=198.51.100.0/24\n",
+            CLOSED,
+        ],
+    ),
+    (
         "rp-filter-strict-multiwan",
         &[
             "/ip/settings/set rp-filter=strict\n/ip/route/add gateway=192.0.2.1\n/ip/route/add \

@@ -5,7 +5,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::store::references;
-use crate::{Draft, ExportSelector, Gateway, Id, Item, Kind, Menu, Property, Reason, Store, Value};
+use crate::{
+    Draft, ExportSelector, Gateway, Id, Item, Kind, Menu, Property, Reason, Sealed, Store, Value,
+};
 
 /// The source of a text, which decides how names of other items are resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +54,7 @@ impl Store {
             return Ok(None);
         }
         if property.sealed && !text.is_empty() {
-            return (self.seal)(self, text).map(|seal| Some(Value::text(seal)));
+            return self.seal(None, text).map(Some);
         }
         let mut value = property.kind.parse(property.name, text)?;
         if property.kind == Kind::Presence && value == Value::Bool(false) {
@@ -76,6 +78,7 @@ impl Store {
         let mut values = self.tables[index].defaults.clone();
         self.fill_in(index, None, &mut values, given)?;
         self.name_it(index, &mut values);
+        forget_verifiers(menu, &mut values);
         let missing: Vec<_> = self.tables[index]
             .properties
             .iter()
@@ -124,6 +127,7 @@ impl Store {
         let mut values = old.values.to_vec();
         let given = self.as_owner_takes(index, menu, given)?;
         self.fill_in(index, Some(&old), &mut values, &given)?;
+        forget_verifiers(menu, &mut values);
         if values[..] == old.values[..] {
             return Ok(());
         }
@@ -674,4 +678,18 @@ fn stays_builtin(old: &Item, values: &[Option<Value>]) -> bool {
         place.is_none_or(|place| old.values[place] == values[place])
     };
     !known || menu.key.is_none_or(same) && same("disabled")
+}
+
+/// Removes verifiers of passwords that are bound to another name than that of their item.
+fn forget_verifiers(menu: &Menu, values: &mut [Option<Value>]) {
+    let name = menu.key.and_then(|key| menu.index(key));
+    let name = name.and_then(|place| values.get(place)?.as_ref()?.as_str().map(str::to_owned));
+    for (property, value) in menu.all_properties().zip(values) {
+        let text = value.as_ref().and_then(Value::as_str);
+        let sealed = text.filter(|_| property.sealed).map(Sealed::parse);
+        let strange = sealed.filter(|sealed| sealed.is_of_another(name.as_deref()));
+        if let Some(sealed) = strange {
+            *value = Some(Value::text(sealed.seal));
+        }
+    }
 }

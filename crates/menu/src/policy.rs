@@ -136,7 +136,7 @@ impl Policies {
         match command {
             "print" | "get" | "find" | "export" | "monitor" | "monitor-slaves"
             | "monitor-traffic" | "check" => Self::READ,
-            "scan" | "snooper" | "bandwidth-test" => Self::TEST,
+            "scan" | "snooper" | "bandwidth-test" | "speed-test" => Self::TEST,
             "reboot" | "shutdown" => Self::REBOOT,
             _ => Self::WRITE | menu.policies,
         }

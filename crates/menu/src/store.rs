@@ -11,7 +11,7 @@ use crate::history::History;
 use crate::revert::is_change;
 use crate::safe_mode::Hold;
 use crate::table::{TAIL, Table};
-use crate::{Change, Journal, Menu, MenuShape, NoJournal, Property, Reason, Value};
+use crate::{Change, Journal, Menu, MenuShape, NoJournal, Property, Reason, Sealed, Value};
 
 /// The seal that no password opens: a password was set and is unknown.
 pub const NO_SEAL: &str = "!";
@@ -131,8 +131,8 @@ impl Item {
 }
 
 /// Converts a password to a seal for storage, from which the password can only be guessed. Refuses invalid
-/// passwords.
-pub type MakeSeal = fn(&Store, &str) -> Result<String, Reason>;
+/// passwords. Arguments: store, name of the owner if it is known, password. The result is a [`Sealed`](crate::Sealed).
+pub type MakeSeal = fn(&Store, Option<&str>, &str) -> Result<String, Reason>;
 
 /// True if the text is the sealed password. Arguments: seal, text.
 pub type VerifySeal = fn(&str, &str) -> bool;
@@ -209,7 +209,7 @@ impl Store {
             journal: Box::new(NoJournal),
             history: History::default(),
             hold: None,
-            seal: |_, _| Ok(NO_SEAL.to_owned()),
+            seal: |_, _, _| Ok(NO_SEAL.to_owned()),
             opens: |_, _| false,
         };
         let mut domains = BTreeMap::new();
@@ -233,11 +233,22 @@ impl Store {
         (self.seal, self.opens) = (seal, opens);
     }
 
+    /// Seals a password; an empty one stays empty. `owner` is the name of its item, if it is known.
+    ///
+    /// # Errors
+    /// The password is not permitted.
+    pub fn seal(&self, owner: Option<&str>, text: &str) -> Result<Value, Reason> {
+        match text {
+            "" => Ok(Value::text("")),
+            text => (self.seal)(self, owner, text).map(Value::text),
+        }
+    }
+
     /// True if a text is the sealed password. An empty seal matches the empty text only.
     pub fn is_opened(&self, seal: &str, text: &str) -> bool {
         match seal {
             "" => text.is_empty(),
-            seal => (self.opens)(seal, text),
+            seal => (self.opens)(Sealed::parse(seal).seal, text),
         }
     }
 

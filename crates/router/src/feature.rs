@@ -12,6 +12,7 @@
 
 pub(crate) mod access;
 pub(crate) mod address;
+pub(crate) mod bandwidth_server;
 pub(crate) mod bonding;
 pub(crate) mod bridge;
 pub(crate) mod certificate;

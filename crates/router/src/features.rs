@@ -14,6 +14,7 @@ use service::radius::{ErrorCause, SessionRequest};
 use crate::clock::DayClock;
 use crate::drive::log::Log;
 use crate::feature::address::Addresses;
+use crate::feature::bandwidth_server::BandwidthServer;
 use crate::feature::bonding::Bonds;
 use crate::feature::bridge::Bridges;
 use crate::feature::certificate::Certificates;
@@ -61,7 +62,7 @@ use crate::records::Recalled;
 use crate::running::Running;
 
 /// Number of features.
-const COUNT: usize = 43;
+const COUNT: usize = 44;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -90,6 +91,8 @@ pub(crate) struct Features {
     pub(crate) flows: Flows,
     /// IP services that cannot listen.
     pub(crate) services: Services,
+    /// Tests of the bandwidth test server.
+    pub(crate) bandwidth_server: BandwidthServer,
     /// SSH host key.
     pub(crate) ssh: Ssh,
     /// Mails to send.
@@ -180,6 +183,7 @@ impl Features {
             watches: Watches::new(id.wrapping_add(2), clock.clone()),
             flows: Flows::default(),
             services: Services::default(),
+            bandwidth_server: BandwidthServer::default(),
             ssh: Ssh::default(),
             mails: Mails::default(),
             loop_protection: LoopProtection::default(),
@@ -237,6 +241,7 @@ impl Features {
             &self.watches,
             &self.flows,
             &self.services,
+            &self.bandwidth_server,
             &self.ssh,
             &self.mails,
             &self.dhcp_relays,
@@ -290,6 +295,7 @@ impl Features {
             &mut self.watches,
             &mut self.flows,
             &mut self.services,
+            &mut self.bandwidth_server,
             &mut self.ssh,
             &mut self.mails,
             &mut self.dhcp_relays,

@@ -456,8 +456,11 @@ impl Instance {
             return Ok(false);
         };
         let menu = self.store.menu("/user").ok_or(Reason::NoItem)?;
-        let property = menu.property("password").ok_or(Reason::NoItem)?;
-        let seal = self.store.parse(property, password)?;
+        let owner = self
+            .store
+            .item(menu.path, admin)
+            .and_then(|item| item.name());
+        let seal = Some(self.store.seal(owner, password)?);
         let sealed = seal.as_ref().map(ToString::to_string).unwrap_or_default();
         // The note precedes the password: after a crash in between, the next start generates another password.
         self.store

@@ -47,6 +47,7 @@ pub mod store;
 mod tools;
 
 pub use clock::DayClock;
+pub use feature::bandwidth_server::SessionView as BandwidthSession;
 pub use feature::mail::{Letter, Sent, Tls, bare as bare_address};
 pub use feature::radius::Aaa;
 pub use feature::services::ClosedServices;

@@ -4,7 +4,7 @@ use std::task::Waker;
 
 use dataplane::meter::Facility;
 use menu::{Reason, Row};
-use tool::{Echoes, Fetches, Ping, Pong, Router, Sniffs};
+use tool::{BandwidthTests, Echoes, Fetches, Ping, Pong, Router, Sniffs};
 
 use crate::drive::Control;
 
@@ -28,6 +28,10 @@ impl Router for Control {
     }
 
     fn fetches(&mut self) -> Option<&mut dyn Fetches> {
+        Some(self)
+    }
+
+    fn bandwidth_tests(&mut self) -> Option<&mut dyn BandwidthTests> {
         Some(self)
     }
 

@@ -36,7 +36,7 @@ impl RouterAccess<'_> {
         if !self.store.is_opened(seal, old) {
             return Err(Reason::failure("invalid old password").nowhere());
         }
-        let value = self.store.parse(property, new)?;
+        let value = Some(self.store.seal(user.name(), new)?);
         let mark = self.store.begin();
         if let Err(reason) = self
             .store

@@ -9,7 +9,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use menu::{Menu, Output, Reason, Row, Store, bytes};
-use tool::{Column, Form, Invocation, Next, Router, RunningTool, Tool, Turn};
+use tool::{Column, Ends, Form, Invocation, Next, Router, RunningTool, Tool, Turn};
 
 use crate::ast::{Block, Command};
 use crate::builtin;
@@ -95,7 +95,8 @@ impl<'m> Machine<'m> {
         if !spec::repeats(menu, name) || menu.is_idle(name) {
             return Ok(None);
         }
-        self.with(|access| Ok(access.live.tool(menu, name)))
+        let own = self.with(|access| Ok(access.live.tool(menu, name)))?;
+        Ok(own.or_else(|| tool::of(menu, name)))
     }
 
     /// Runs a repeating command in a console or a script.
@@ -111,7 +112,11 @@ impl<'m> Machine<'m> {
         let own = spec::declares(invoked.menu, invoked.name, "interval");
         let interval = if own { None } else { follow::interval(&ready)? };
         let duration = follow::span(&ready, "duration")?;
-        let started_tool = self.begin(tool, invoked, &ready, interval.unwrap_or(INTERVAL))?;
+        let ends = Ends {
+            is_single: output_state.once,
+            duration,
+        };
+        let started_tool = self.begin(tool, invoked, &ready, interval.unwrap_or(INTERVAL), ends)?;
         let Some(StartedTool { mut run, count }) = started_tool else {
             return Ok(Value::list([]));
         };
@@ -144,6 +149,7 @@ impl<'m> Machine<'m> {
         invoked: MenuCommand,
         ready: &EvaluatedCommand<'_>,
         interval: Duration,
+        ends: Ends,
     ) -> Result<Option<StartedTool>> {
         let MenuCommand { menu, name } = invoked;
         let (items, mut arguments) = self.with(|access| access.own_arguments(menu, name, ready))?;
@@ -158,6 +164,7 @@ impl<'m> Machine<'m> {
             items,
             arguments,
             interval,
+            ends,
             site: &mut ToolResolver(self),
         };
         let run = tool.start(&mut given).map_err(Reason::nowhere)?;

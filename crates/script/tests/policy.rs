@@ -34,7 +34,7 @@ impl Console {
 }
 
 /// Reverses the text, so that a sealed text differs from the original.
-fn seal(_: &Store, text: &str) -> Result<String, menu::Reason> {
+fn seal(_: &Store, _: Option<&str>, text: &str) -> Result<String, menu::Reason> {
     Ok(text.chars().rev().collect())
 }
 

@@ -23,6 +23,15 @@ pub trait Site {
     fn lend(&mut self, run: &mut dyn FnMut(&Store, &mut dyn Router)) -> Result<(), Reason>;
 }
 
+/// Conditions by which the caller ends a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// After the first update with rows: `once`, and `as-value` of a command with a page.
+    pub is_single: bool,
+    /// After this duration.
+    pub duration: Option<Duration>,
+}
+
 /// Arguments of a command, with the types that its menu declares.
 pub struct Invocation<'a> {
     /// Menu.
@@ -35,6 +44,8 @@ pub struct Invocation<'a> {
     pub arguments: Vec<(&'static str, Value)>,
     /// Update interval, unless the command defines its own.
     pub interval: Duration,
+    /// Conditions by which the caller ends the command.
+    pub ends: Ends,
     /// Environment.
     pub site: &'a mut dyn Site,
 }

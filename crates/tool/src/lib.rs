@@ -7,6 +7,7 @@
 //!
 //! To add a tool, add a file beside this one and a line in [`TOOLS`].
 
+mod bandwidth;
 mod calculate;
 mod echo;
 mod fetch;
@@ -21,6 +22,7 @@ mod router;
 mod running;
 mod sample;
 mod sniff;
+mod speed_test;
 mod table;
 mod traceroute;
 mod traffic;
@@ -28,9 +30,10 @@ mod url;
 
 use menu::Menu;
 
+pub use bandwidth::{BandwidthProgress, BandwidthTests, PathState};
 pub use echo::{Echoes, Ping, Pong, Responder};
 pub use fetch::{Fetch, Fetched, Fetches, Page};
-pub use invocation::{Invocation, Site};
+pub use invocation::{Ends, Invocation, Site};
 pub use page::page;
 pub use router::Router;
 pub use running::{Form, Look, Next, RunningTool, Tool, Turn};
@@ -39,9 +42,10 @@ pub use table::{Align, Column, line, table};
 pub use url::{Scheme, Url};
 
 /// Commands with a tool of their own, by menu and name.
-static TOOLS: [(&str, &str, &dyn Tool); 12] = [
+static TOOLS: [(&str, &str, &dyn Tool); 14] = [
     ("/interface", "monitor-traffic", &traffic::MonitorTraffic),
     ("/interface/pppoe-client", "scan", &sample::Services),
+    ("/tool", "bandwidth-test", &bandwidth::BandwidthTestTool),
     ("/tool", "calculate", &calculate::Calculate),
     ("/tool", "fetch", &fetch::FetchTool),
     ("/tool", "flood-ping", &flood_ping::FloodPing),
@@ -49,6 +53,7 @@ static TOOLS: [(&str, &str, &dyn Tool); 12] = [
     ("/tool", "ping", &ping::PingTool),
     ("/tool", "ping-speed", &ping_speed::PingSpeed),
     ("/tool", "profile", &profile::Profile),
+    ("/tool", "speed-test", &speed_test::SpeedTestTool),
     ("/tool", "torch", &sniff::SniffTool::TORCH),
     ("/tool", "traceroute", &traceroute::Traceroute),
     ("/tool/sniffer", "quick", &sniff::SniffTool::QUICK),

@@ -1,12 +1,37 @@
-//! Layout of a monitor page: one line per value, one column per item.
+//! Layout of a monitor page: one line per value, one column per item; remarks stand above the values.
 
 use menu::{Row, Value};
+
+/// Maximum length of a line of a remark, in characters.
+const REMARK_WIDTH: usize = 80;
+
+/// Formats a remark beside the column of the values. RouterOS: three semicolons, and further lines below the text.
+fn remark(text: &str, indent: usize) -> String {
+    let (mut lines, mut line) = (String::new(), String::new());
+    let mut mark = ";;;";
+    let mut end = |line: &mut String| {
+        lines.push_str(&format!("{:indent$}{mark:3} {line}\n", ""));
+        mark = "";
+        line.clear();
+    };
+    for word in text.split(' ') {
+        if !line.is_empty() && line.len() + 1 + word.len() > REMARK_WIDTH {
+            end(&mut line);
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    end(&mut line);
+    lines
+}
 
 /// Formats the page of these rows.
 pub fn page(rows: &[Row]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in rows.iter().flat_map(|row| &row.cells) {
-        if !names.contains(name) {
+        if *name != Row::ABOUT && !names.contains(name) {
             names.push(name);
         }
     }
@@ -27,6 +52,9 @@ pub fn page(rows: &[Row]) -> String {
     let widths: Vec<_> = columns.iter().map(width).collect();
     let indent = names.iter().map(|name| name.len()).max().unwrap_or(0) + 2;
     let mut page = String::new();
+    for about in rows.iter().filter_map(|row| row.get(Row::ABOUT)) {
+        page.push_str(&remark(&about.to_string(), indent.saturating_sub(2)));
+    }
     for (at, name) in names.iter().enumerate() {
         page.push_str(&format!("{name:>indent$}:"));
         for (column, width) in columns.iter().zip(&widths) {

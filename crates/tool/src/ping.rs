@@ -45,9 +45,9 @@ enum State {
 
 /// Statistics of all requests.
 #[derive(Default)]
-struct Sums {
-    sent: u64,
-    received: u64,
+pub(crate) struct Sums {
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
     least: Duration,
     most: Duration,
     all: Duration,
@@ -188,7 +188,8 @@ fn in_main(given: &mut Invocation<'_>) -> Result<(), Reason> {
 }
 
 impl Sums {
-    fn take(&mut self, pong: Option<&Pong>) {
+    /// Counts a request with its reply, or without one.
+    pub(crate) fn take(&mut self, pong: Option<&Pong>) {
         self.sent += 1;
         let Some(pong) = pong.filter(|pong| pong.answered) else {
             return;
@@ -203,7 +204,7 @@ impl Sums {
     }
 
     /// Loss in percent.
-    const fn loss(&self) -> u64 {
+    pub(crate) const fn loss(&self) -> u64 {
         match (self.sent - self.received)
             .saturating_mul(100)
             .checked_div(self.sent)
@@ -214,7 +215,7 @@ impl Sums {
     }
 
     /// Minimum, mean and maximum round-trip time, if any reply arrived.
-    fn times(&self) -> Option<[Duration; 3]> {
+    pub(crate) fn times(&self) -> Option<[Duration; 3]> {
         let mean = self.all.as_nanos().checked_div(u128::from(self.received))?;
         let mean = Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX));
         Some([self.least, mean, self.most])

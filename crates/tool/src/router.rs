@@ -2,15 +2,16 @@
 
 use menu::{Live, Menu, Offline, Row};
 
-use crate::{Echoes, Fetches, Sniffs, Tool};
+use crate::{BandwidthTests, Echoes, Fetches, Sniffs, Tool};
 
 /// The running router with the functions that tools need besides rows and actions.
 ///
 /// A router may lack a function; a tool that needs it then fails.
 pub trait Router: Live {
-    /// Returns the tool of a command; `None` if the command ends by itself.
+    /// Returns a tool that replaces the one of the command.
     fn tool(&self, menu: &Menu, command: &str) -> Option<&'static dyn Tool> {
-        crate::of(menu, command)
+        let _ = (menu, command);
+        None
     }
 
     /// Lets the router answer packets and handle timers while a command holds it for long. The running configuration
@@ -29,6 +30,11 @@ pub trait Router: Live {
 
     /// Downloads.
     fn fetches(&mut self) -> Option<&mut dyn Fetches> {
+        None
+    }
+
+    /// Bandwidth tests.
+    fn bandwidth_tests(&mut self) -> Option<&mut dyn BandwidthTests> {
         None
     }
 

@@ -11,7 +11,11 @@ const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== somebody@somewhere";
 fn store() -> Store {
     let mut store = schema::store();
     store.set_seal(
-        |_, text| Ok(password::seal(text, [3; password::SALT_BYTES])),
+        |_, owner, text| {
+            let seal = password::seal(text, [3; password::SALT_BYTES]);
+            let bound = owner.map(|owner| Sealed::bound(&seal, "0a0b", owner).to_string());
+            Ok(bound.unwrap_or(seal))
+        },
         |seal, text| password::opens(seal, text.as_bytes()),
     );
     store
@@ -401,4 +405,75 @@ fn radius_users_get_the_rights_of_a_group() {
     add(&mut store, "/user", &[("name", "carol"), ("group", "read")]);
     access.follow(&store, 0);
     assert!(carol.is_ended(), "the name is somebody else's now");
+}
+
+#[test]
+fn a_verifier_is_forgotten_with_a_rename_and_with_a_password_of_no_single_owner() {
+    let mut door = Door::new();
+    let verifier = |door: &Door, name: &str| {
+        let attempt = door
+            .access
+            .attempt(&door.store, name, HOME, Service::BandwidthTest);
+        attempt.verifier().map(str::to_owned)
+    };
+    let change = |door: &mut Door, name: &str, property: &'static str, value: Value| {
+        let user = door.store.named("user", name).expect("the user").clone();
+        let mark = door.store.begin();
+        let given = [(property, Some(value))];
+        door.store
+            .set(user.menu, user.id, &given)
+            .expect("a change");
+        door.store.commit(mark).expect("nothing is journaled");
+    };
+    let sealed = |door: &Door, owner| door.store.seal(owner, "secret").expect("a seal");
+    assert_eq!(verifier(&door, "eve"), None, "she had none before");
+
+    let value = sealed(&door, Some("eve"));
+    change(&mut door, "eve", "password", value);
+    assert_eq!(verifier(&door, "eve").as_deref(), Some("0a0b"));
+    change(&mut door, "eve", "comment", Value::text("x"));
+    assert_eq!(verifier(&door, "eve").as_deref(), Some("0a0b"));
+
+    change(&mut door, "eve", "name", Value::text("eva"));
+    change(&mut door, "eva", "name", Value::text("eve"));
+    assert_eq!(verifier(&door, "eve"), None, "her name was another");
+
+    let value = sealed(&door, Some("eve"));
+    change(&mut door, "eve", "password", value);
+    let value = sealed(&door, None);
+    change(&mut door, "eve", "password", value);
+    assert_eq!(verifier(&door, "eve"), None, "the password is another");
+}
+
+#[test]
+fn a_key_exchange_needs_the_policy_test_and_its_failure_is_logged() {
+    let mut door = Door::new();
+    let value = door.store.seal(Some("eve"), "secret").expect("a seal");
+    let eve = door.store.named("user", "eve").expect("the user").clone();
+    let mark = door.store.begin();
+    door.store
+        .set(eve.menu, eve.id, &[("password", Some(value))])
+        .expect("a change");
+    door.store.commit(mark).expect("nothing is journaled");
+    let mut admit = |is_proved| {
+        let attempt = door
+            .access
+            .attempt(&door.store, "eve", HOME, Service::BandwidthTest);
+        let answer = attempt.exchange(is_proved);
+        let clock = Clock::utc(0);
+        let admitted = door.access.admit(&door.store, answer, clock, &mut door.log);
+        admitted.map(|login| login.user)
+    };
+
+    assert_eq!(
+        admit(true),
+        Ok("eve".to_owned()),
+        "the group read has the policy"
+    );
+    assert_eq!(admit(false), Err(Refused::Credentials));
+    let last = door.log.last().map(|(_, line)| &**line);
+    assert_eq!(
+        last,
+        Some("login failure for user eve from 10.0.0.2 via bandwidth-test")
+    );
 }

@@ -353,6 +353,9 @@ impl Machine for Client {
         }
         let messages = self.messages.drain(..);
         out.extend(messages.map(|(line, message)| Action::Send(line as u8, message.to_vec())));
+        if self.data.as_ref().is_some_and(|data| data.is_silent(now)) {
+            self.end(Reason::Timeout, out);
+        }
         match self.deadline() {
             Some((at, Timer::Handshake)) if at <= now => {
                 // The test starts with the connections that have joined.

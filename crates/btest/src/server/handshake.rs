@@ -2,7 +2,7 @@
 
 use machine::Instant;
 
-use super::session::Session;
+use super::session::{Client, Session};
 use super::{Action, Authentication, Connection, Credential, Link, Server, Stage};
 use crate::curve::Public;
 use crate::inbox::framed;
@@ -81,7 +81,10 @@ impl Server {
             return self.join(connection, token, now, out);
         }
         let command = Command::parse(bytes).ok_or(Reason::BadCommand)?;
-        if self.sessions.len() >= self.settings.max_sessions {
+        let Some(source) = self.links.get(&connection).map(|link| link.source) else {
+            return Ok(());
+        };
+        if !self.has_room(source) {
             return Err(refuse(connection, Reason::Sessions, out));
         }
         let Some(link) = self.links.get_mut(&connection) else {
@@ -152,6 +155,7 @@ impl Server {
                 if !answer.proves(password.as_str(), &link.challenge()) {
                     return Err(refuse(connection, Reason::BadProof, out));
                 }
+                out.push(Action::Proved(connection));
                 self.accept(connection, command, &user, now, out)
             }
             Stage::AskedVerifier(command, asked) => {
@@ -201,6 +205,7 @@ impl Server {
         }
         let user = user.clone();
         out.push(Action::Send(connection, framed(&proofs.server)));
+        out.push(Action::Proved(connection));
         self.accept(connection, command, &user, now, out)
     }
 
@@ -213,23 +218,26 @@ impl Server {
         now: Instant,
         out: &mut Vec<Action>,
     ) -> Result<(), Reason> {
-        // Other sessions may have started since the command.
-        if self.sessions.len() >= self.settings.max_sessions {
-            return Err(refuse(connection, Reason::Sessions, out));
-        }
         let Some(link) = self.links.get(&connection) else {
             return Ok(());
         };
+        // Other sessions may have started since the command.
+        if !self.has_room(link.source) {
+            return Err(refuse(connection, Reason::Sessions, out));
+        }
         let token = command.has_token().then(|| self.free_token(link.token()));
         let Some(link) = self.links.get_mut(&connection) else {
             return Ok(());
         };
-        let peer = link.peer;
+        let client = Client {
+            peer: link.peer,
+            source: link.source,
+        };
         link.enter(Stage::First, now);
         self.handshakes -= 1;
-        let mut session = Session::new(connection, peer, user, command, token, now);
+        let mut session = Session::new(connection, client, user, command, token, now);
         match command.protocol {
-            Protocol::Udp => out.push(Action::OpenUdp(connection, peer)),
+            Protocol::Udp => out.push(Action::OpenUdp(connection, client.peer)),
             Protocol::Tcp => {
                 let word = Word::Accepted(token).to_bytes();
                 out.push(Action::Send(connection, word.to_vec()));

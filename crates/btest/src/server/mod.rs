@@ -35,6 +35,8 @@ pub use session::View;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of connections without a test.
 const MAX_HANDSHAKES: usize = 512;
+/// Maximum number of connections without a test per source, besides those that its tests still expect.
+const MAX_HANDSHAKES_PER_SOURCE: usize = 24;
 
 /// Number of a TCP connection, assigned by the driver and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +82,8 @@ pub enum Event<'a> {
         connection: Connection,
         /// Address of the client.
         peer: IpAddr,
+        /// Address or network for which limits are counted.
+        source: IpAddr,
         /// Cryptographically secure random bytes.
         random: Box<[u8; 64]>,
     },
@@ -113,6 +117,8 @@ pub enum Action {
     Send(Connection, Vec<u8>),
     /// Look up the credentials of a user.
     Ask(Connection, String),
+    /// The client proved the password of its user, and its test begins.
+    Proved(Connection),
     /// Open a UDP socket for a session with this peer, at the first free port.
     OpenUdp(Connection, IpAddr),
     /// Start sending a session's data; for TCP on these connections.
@@ -147,6 +153,7 @@ pub struct Server {
 /// A connection.
 struct Link {
     peer: IpAddr,
+    source: IpAddr,
     random: Box<[u8; 64]>,
     inbox: Inbox,
     stage: Stage,
@@ -246,36 +253,40 @@ impl Server {
     }
 
     /// Iterates over the sessions, ordered by number.
-    pub fn sessions(&self, now: Instant) -> impl Iterator<Item = View<'_>> {
+    pub fn sessions(&self, now: Instant) -> impl Iterator<Item = View> {
         let sessions = self.sessions.iter();
         sessions.map(move |(connection, session)| session.view(*connection, now))
     }
 
-    fn accepted(
-        &mut self,
-        connection: Connection,
-        peer: IpAddr,
-        random: Box<[u8; 64]>,
-        now: Instant,
-        out: &mut Vec<Action>,
-    ) {
+    fn accepted(&mut self, connection: Connection, link: Link, out: &mut Vec<Action>) {
         if self.links.contains_key(&connection) {
             return;
         }
-        if self.handshakes >= MAX_HANDSHAKES {
+        if self.handshakes >= MAX_HANDSHAKES || !self.admits(link.source) {
             out.push(Action::Close(connection, Reason::Connections));
             return;
         }
-        let link = Link {
-            peer,
-            random,
-            inbox: Inbox::default(),
-            stage: Stage::Command,
-            since: now,
-        };
         self.links.insert(connection, link);
         self.handshakes += 1;
         out.push(Action::Send(connection, HELLO.to_vec()));
+    }
+
+    /// Returns true if a source may have another connection without a test.
+    fn admits(&self, source: IpAddr) -> bool {
+        let links = self.links.values();
+        let pending = links.filter(|link| link.source == source && !link.stage.has_test());
+        let sessions = self.sessions.values();
+        let expected = sessions.filter(|session| session.source == source);
+        let expected: usize = expected.map(Session::missing).sum();
+        pending.count() < MAX_HANDSHAKES_PER_SOURCE + expected
+    }
+
+    /// Returns true if a source may have another test: at most half of all tests, so that others find room.
+    fn has_room(&self, source: IpAddr) -> bool {
+        let all = self.settings.max_sessions;
+        let sessions = self.sessions.values();
+        let of_source = sessions.filter(|session| session.source == source);
+        self.sessions.len() < all && of_source.count() < all.div_ceil(2)
     }
 
     fn received(
@@ -381,8 +392,19 @@ impl Machine for Server {
             Event::Accepted {
                 connection,
                 peer,
+                source,
                 random,
-            } => self.accepted(connection, peer, random, now, out),
+            } => {
+                let link = Link {
+                    peer,
+                    source,
+                    random,
+                    inbox: Inbox::default(),
+                    stage: Stage::Command,
+                    since: now,
+                };
+                self.accepted(connection, link, out);
+            }
             Event::Received(connection, bytes) => self.received(connection, bytes, now, out),
             Event::Closed(connection) => self.closed(connection, out),
             Event::Credential(connection, credential) => {
@@ -413,6 +435,12 @@ impl Machine for Server {
         let late: Vec<_> = late.map(|(connection, _)| *connection).collect();
         for connection in late {
             self.close(connection, Reason::Timeout, out);
+        }
+        let sessions = self.sessions.iter();
+        let silent = sessions.filter(|(_, session)| session.data.is_silent(now));
+        let silent: Vec<_> = silent.map(|(connection, _)| *connection).collect();
+        for session in silent {
+            self.end(session, Reason::Timeout, out);
         }
         let mut messages = Vec::new();
         for (connection, session) in &mut self.sessions {

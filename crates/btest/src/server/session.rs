@@ -11,14 +11,14 @@ use crate::reason::Reason;
 use crate::wire::{CLIENT_PORT_OFFSET, Command, Protocol, Token, Word};
 
 /// Row of `/tool/bandwidth-server/session`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
     /// First connection.
     pub session: Connection,
     /// Address of the client.
     pub peer: IpAddr,
     /// User name; empty without authentication.
-    pub user: &'a str,
+    pub user: String,
     /// Command of the client.
     pub command: Command,
     /// Number of TCP connections that carry data.
@@ -27,9 +27,18 @@ pub struct View<'a> {
     pub figures: Figures,
 }
 
+/// Client of a session.
+#[derive(Clone, Copy)]
+pub(super) struct Client {
+    pub(super) peer: IpAddr,
+    pub(super) source: IpAddr,
+}
+
 /// A session.
 pub(super) struct Session {
     peer: IpAddr,
+    /// Address or network for which limits are counted.
+    pub(super) source: IpAddr,
     user: String,
     command: Command,
     pub(super) token: Option<Token>,
@@ -46,7 +55,7 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn new(
         first: Connection,
-        peer: IpAddr,
+        client: Client,
         user: &str,
         command: Command,
         token: Option<Token>,
@@ -54,11 +63,12 @@ impl Session {
     ) -> Self {
         let limit_bps = u64::from(command.server_speed_bps);
         Self {
-            peer,
+            peer: client.peer,
+            source: client.source,
             user: user.to_owned(),
             command,
             token,
-            data: Data::new(End::Server, &command, limit_bps, peer, first.0, now),
+            data: Data::new(End::Server, &command, limit_bps, client.peer, first.0, now),
             since: now,
             is_begun: false,
             port: 0,
@@ -71,13 +81,21 @@ impl Session {
         self.token == Some(token) && self.peer == peer && !self.is_complete() && !self.is_begun
     }
 
-    /// Returns true if all connections have joined.
-    pub(super) fn is_complete(&self) -> bool {
-        let wanted = match self.command.protocol {
+    /// Returns the number of connections that have not joined yet.
+    pub(super) fn missing(&self) -> usize {
+        let expected = match self.command.protocol {
             Protocol::Tcp => self.command.connections(),
             Protocol::Udp => 1,
         };
-        self.data.lines().len() >= usize::from(wanted)
+        match self.is_begun {
+            true => 0,
+            false => usize::from(expected).saturating_sub(self.data.lines().len()),
+        }
+    }
+
+    /// Returns true if all connections have joined.
+    pub(super) fn is_complete(&self) -> bool {
+        self.missing() == 0
     }
 
     /// Returns true if the test has to start without the missing connections.
@@ -112,11 +130,11 @@ impl Session {
         self.data.losses().ports().nth(self.turn)
     }
 
-    pub(super) fn view(&self, session: Connection, now: Instant) -> View<'_> {
+    pub(super) fn view(&self, session: Connection, now: Instant) -> View {
         View {
             session,
             peer: self.peer,
-            user: &self.user,
+            user: self.user.clone(),
             command: self.command,
             connections: self.data.lines().len(),
             figures: self.data.figures(now),

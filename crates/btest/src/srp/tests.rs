@@ -174,3 +174,13 @@ fn numbers_count_up_and_begin_again() {
     increment(&mut number);
     assert_eq!(number[30..], [1, 0]);
 }
+
+#[test]
+fn a_verifier_is_read_as_it_was_written() {
+    let verifier = Verifier::of("admin", "test", [0x5a; 16]);
+    let text = verifier.to_text();
+
+    assert_eq!(Verifier::from_text(&text), Some(verifier));
+    assert_eq!(Verifier::from_text(&text[1..]), None);
+    assert_eq!(Verifier::from_text(&text.replace('5', "g")), None);
+}

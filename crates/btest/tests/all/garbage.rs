@@ -5,6 +5,8 @@ use btest::server::{self, Authentication, Connection, Credential, Server, Settin
 use btest::wire::{Direction, Protocol, Status, Token, Word};
 use btest::{Reason, Test};
 
+use std::net::IpAddr;
+
 use machine::{Duration, Instant, Machine, Rng};
 
 use crate::world;
@@ -154,6 +156,7 @@ fn server_event<'a>(rng: &mut Rng, connection: Connection, bytes: &'a [u8]) -> s
         0..=5 => server::Event::Accepted {
             connection,
             peer: world::PEER,
+            source: world::PEER,
             random: Box::new([rng.next_u32() as u8; 64]),
         },
         6 => server::Event::Closed(connection),
@@ -171,8 +174,8 @@ fn server_event<'a>(rng: &mut Rng, connection: Connection, bytes: &'a [u8]) -> s
     }
 }
 
-#[test]
-fn connections_without_a_test_are_bounded() {
+/// Returns the number of refused connections of 10,000, and of those that were too slow afterwards.
+fn refused(source: impl Fn(u64) -> IpAddr) -> (usize, usize) {
     let settings = Settings {
         authentication: Authentication::None,
         max_sessions: 100,
@@ -185,6 +188,7 @@ fn connections_without_a_test_are_bounded() {
             server::Event::Accepted {
                 connection: Connection(number),
                 peer: world::PEER,
+                source: source(number),
                 random: Box::new([1; 64]),
             },
             now,
@@ -193,12 +197,19 @@ fn connections_without_a_test_are_bounded() {
     }
     let refused =
         |action: &&server::Action| matches!(action, server::Action::Close(_, Reason::Connections));
-    assert_eq!(out.iter().filter(refused).count(), 10_000 - 512);
-
+    let refused = out.iter().filter(refused).count();
     out.clear();
     server.tick(now + Duration::from_secs(10), &mut out);
-    assert_eq!(out.len(), 512, "they were too slow");
     assert_eq!(server.deadline(), None);
+    (refused, out.len())
+}
+
+#[test]
+fn connections_without_a_test_are_bounded() {
+    let many = |number| IpAddr::from([10, 0, (number / 250) as u8, (number % 250) as u8]);
+
+    assert_eq!(refused(many), (10_000 - 512, 512), "of all sources");
+    assert_eq!(refused(|_| world::PEER), (10_000 - 24, 24), "of one source");
 }
 
 #[test]
@@ -212,6 +223,7 @@ fn a_proof_with_reordered_inputs_is_refused() {
     world.tell_server(server::Event::Accepted {
         connection: Connection(0),
         peer: world::PEER,
+        source: world::PEER,
         random: Box::new([1; 64]),
     });
     let command = [1, 3, 1, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];

@@ -220,6 +220,7 @@ fn salt_of(user: &str, random: u8) -> Vec<u8> {
     tell(server::Event::Accepted {
         connection,
         peer: world::PEER,
+        source: world::PEER,
         random: Box::new([random; 64]),
     });
     tell(server::Event::Received(connection, &[1; 16]));
@@ -238,6 +239,26 @@ fn salt_of(user: &str, random: u8) -> Vec<u8> {
     };
     assert_eq!(challenge.len(), 50);
     challenge[34..].to_vec()
+}
+
+#[test]
+fn a_peer_that_vanishes_ends_the_test_on_the_other_end() {
+    for protocol in [Protocol::Tcp, Protocol::Udp] {
+        let test = test(protocol, Direction::Both, 1);
+        let mut world = World::new(test, Authentication::None, 12);
+        world.start();
+        world.run(seconds(3));
+        assert_eq!(world.ended, None);
+
+        let now = world.now + seconds(17);
+        for second in 1..=17 {
+            let at = world.now + seconds(second);
+            world.client.tick(at, &mut Vec::new());
+            world.server.tick(at, &mut Vec::new());
+        }
+        assert_eq!(world.client.status(), Status::Disconnected, "{protocol:?}");
+        assert_eq!(world.server.sessions(now).count(), 0, "{protocol:?}");
+    }
 }
 
 #[test]
@@ -330,6 +351,7 @@ fn silence_ends_a_handshake_on_both_ends() {
     world.tell_server(server::Event::Accepted {
         connection: Connection(9),
         peer: world::PEER,
+        source: world::PEER,
         random: Box::new([0; 64]),
     });
     world.run(seconds(11));

@@ -1,7 +1,5 @@
-//! Tests of whole state machines: against each other in virtual time, against garbage, and on sockets.
+//! Tests of whole state machines: against each other in virtual time, and against garbage.
 
-mod driver;
 mod garbage;
-mod loopback;
 mod machines;
 mod world;

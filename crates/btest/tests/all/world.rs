@@ -172,7 +172,9 @@ impl World {
                         server::Event::UdpFailed(session)
                     });
                 }
-                server::Action::Begin(..) | server::Action::Ended(..) => {}
+                server::Action::Begin(..)
+                | server::Action::Ended(..)
+                | server::Action::Proved(_) => {}
                 server::Action::Close(Connection(number), reason) => {
                     self.closed.insert(number as u8, reason);
                     self.to_server.remove(&(number as u8));
@@ -189,6 +191,7 @@ impl World {
         self.tell_server(server::Event::Accepted {
             connection: Connection(u64::from(number)),
             peer: PEER,
+            source: PEER,
             random,
         });
     }

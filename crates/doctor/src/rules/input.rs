@@ -2,7 +2,7 @@
 
 use menu::{Item, quote};
 
-use super::listeners::{accepting, has_ipsec};
+use super::listeners::{BANDWIDTH_TEST_PORT, accepting, has_ipsec};
 use crate::config::{Config, FILTER, shown, title};
 use crate::packet::{Packet, Verdict, chain_verdict};
 use crate::{Rule, Severity};
@@ -161,6 +161,34 @@ pub(super) const MGMT_SERVICE_OPEN: Rule = Rule {
             // No commands: the file opens the service to the Internet, so its owner has to decide.
             let said = format!("clients on {wan} reach {}", names.join(", "));
             found.add(&open_ones, said);
+        }
+    },
+};
+
+pub(super) const BANDWIDTH_SERVER_OPEN: Rule = Rule {
+    name: "bandwidth-server-open",
+    severity: Severity::Warning,
+    cause: "the bandwidth test server answers clients from outside: a test takes the uplink and a core, and attackers \
+            can try passwords",
+    mend: "set allowed-addresses4 of /tool/bandwidth-server to the networks of its users, or set enabled=no",
+    find: |config, found| {
+        // `input-open-wan` reports the case that every port is open.
+        if open(config, "tcp", UNNAMED_PORT).first().is_some() {
+            return;
+        }
+        let server = config.settings("/tool/bandwidth-server");
+        let server = server.filter(|server| server.is("enabled"));
+        let Some(server) = server.filter(|server| shown(server, "allowed-addresses4").is_empty())
+        else {
+            return;
+        };
+        if let Some(wan) = open(config, "tcp", BANDWIDTH_TEST_PORT).first() {
+            let who = match server.is("authenticate") {
+                true => "with a password",
+                false => "without a password",
+            };
+            // No commands: the file opens the port to the Internet, so its owner has to decide.
+            found.add(&[server], format!("clients on {wan} test {who}"));
         }
     },
 };

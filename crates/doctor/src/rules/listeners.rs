@@ -6,6 +6,9 @@ use menu::Item;
 use crate::config::{Config, FILTER, NAT, has, shown};
 use crate::packet::{Packet, Verdict, chain_verdict};
 
+/// TCP port of the bandwidth test server.
+pub(super) const BANDWIDTH_TEST_PORT: u16 = 2_000;
+
 /// Matchers of an accept rule in chain `input`.
 struct Listener {
     /// Protocol name in firewall rules.
@@ -207,6 +210,11 @@ fn services(config: &Config<'_>, all: &mut Vec<Listener>) {
             from.into_iter()
                 .map(|from| Listener::from("tcp", port, from)),
         );
+    }
+    let bandwidth = config.settings("/tool/bandwidth-server");
+    if let Some(server) = bandwidth.filter(|server| server.is("enabled")) {
+        let from = sources(server, "allowed-addresses4").into_iter();
+        all.extend(from.map(|from| Listener::from("tcp", BANDWIDTH_TEST_PORT, from)));
     }
     let snmp = config.settings("/snmp").filter(|snmp| snmp.is("enabled"));
     for community in snmp

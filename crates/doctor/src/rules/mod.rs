@@ -56,6 +56,7 @@ pub const RULES: &[Rule] = &[
     input::INPUT_OPEN_WAN,
     input::DNS_OPEN_RESOLVER,
     input::MGMT_SERVICE_OPEN,
+    input::BANDWIDTH_SERVER_OPEN,
     input::RP_FILTER_STRICT_MULTIWAN,
     mangle::MANGLE_PACKET_PER_PACKET,
     mangle::MARK_CONNECTION_NOT_NEW,

@@ -1,6 +1,8 @@
-//! Sockets for control: DNS, web pages, mail, RADIUS, log servers, host checks, and TCP connections of features.
+//! Sockets for control: DNS, web pages, mail, RADIUS, log servers, host checks, bandwidth
+//! tests, and TCP connections of features.
 
 pub(crate) mod adlists;
+pub(crate) mod bandwidth;
 pub(crate) mod doh;
 pub(crate) mod fetches;
 pub(crate) mod mails;

@@ -26,6 +26,7 @@ use crate::cli::Run;
 use crate::cli::location::Location;
 use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::inlet::adlists::AdLists;
+use crate::inlet::bandwidth::BandwidthTests;
 use crate::inlet::fetches::PageFetches;
 use crate::inlet::mails::Mails;
 use crate::inlet::names::Names;
@@ -209,6 +210,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let patterns = Patterns::new(waiting.waker());
     let probes = Probes::new(host.clone(), waiting.waker());
     let fetches = PageFetches::new(host.clone(), waiting.waker());
+    let bandwidth = BandwidthTests::new(host.clone(), waiting.waker());
     let adlists = AdLists::new(waiting.waker());
     let mails = Mails::new(host.clone(), waiting.waker());
     let radsec = RadSec::new(waiting.waker());
@@ -228,6 +230,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 patterns,
                 probes,
                 fetches,
+                bandwidth,
                 adlists,
                 mails,
                 radsec,
@@ -357,6 +360,7 @@ struct Outside {
     patterns: Patterns,
     probes: Probes,
     fetches: PageFetches,
+    bandwidth: BandwidthTests,
     adlists: AdLists,
     mails: Mails,
     radsec: RadSec,
@@ -384,6 +388,7 @@ impl Outside {
             self.patterns.follow(&mut instance);
             probes = self.probes.follow(&mut instance);
             fetches = self.fetches.follow(&mut instance);
+            self.bandwidth.follow(shared.now(), &mut instance);
             self.adlists.follow(&mut instance);
             self.mails.follow(shared, &mut instance);
             let control = instance.control();
@@ -400,9 +405,7 @@ impl Outside {
             }
             datagrams = control.log().take_datagrams();
             let until = control.deadline().map(|at| at - shared.now());
-            instance
-                .control()
-                .set_closed_services(self.services.closed());
+            control.set_closed_services(self.services.closed());
             shared.after_change(&mut instance);
             let until = match self.devices.is_waiting() {
                 true => Some(

@@ -52,10 +52,15 @@ impl Service {
 
     /// Returns true if a client address is permitted.
     pub(crate) fn admits(&self, peer: IpAddr) -> bool {
-        let peer = peer.to_canonical();
-        let mut networks = self.address.iter().filter_map(Value::as_prefix).peekable();
-        networks.peek().is_none() || networks.any(|network| network.contains(&peer))
+        admits(&self.address, peer)
     }
+}
+
+/// Returns true if an address is in one of the networks, or if there are none.
+pub(crate) fn admits(networks: &[Value], peer: IpAddr) -> bool {
+    let peer = peer.to_canonical();
+    let mut networks = networks.iter().filter_map(Value::as_prefix).peekable();
+    networks.peek().is_none() || networks.any(|network| network.contains(&peer))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 mod admission;
 mod api;
-mod config;
+pub(crate) mod config;
 mod http;
 pub(crate) mod listen;
 mod names;

@@ -8,13 +8,15 @@ use std::task::Waker;
 use std::time::Duration;
 
 use access::{Answer, Login, Refused, Service, password};
-use menu::{Policies, Reason, Store};
+use btest::srp::Verifier;
+use menu::{Policies, Reason, Sealed, Store};
 use router::{Holder, Instance};
 use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
+use crate::inlet::bandwidth::settings::needs_verifiers;
 use crate::inlet::radius;
 use crate::run::shared::{Shared, set_clock};
 use crate::session::handle::SessionHandle;
@@ -196,13 +198,19 @@ impl Shared {
     }
 }
 
-/// Seals a new password.
-pub(crate) fn seal(store: &Store, text: &str) -> Result<String, Reason> {
+/// Seals a new password. With an authenticating bandwidth test server it gets a verifier for its owner.
+pub(crate) fn seal(store: &Store, owner: Option<&str>, text: &str) -> Result<String, Reason> {
     password::check(store, text)?;
     let salt = random().map_err(Reason::failure)?;
-    let text = text.to_owned();
-    let sealed = hashing::hash(move || password::seal(&text, salt));
-    sealed.ok_or_else(|| Reason::failure("the password can not be hashed"))
+    let owned = text.to_owned();
+    let sealed = hashing::hash(move || password::seal(&owned, salt));
+    let sealed = sealed.ok_or_else(|| Reason::failure("the password can not be hashed"))?;
+    let Some(owner) = owner.filter(|_| needs_verifiers(store)) else {
+        return Ok(sealed);
+    };
+    let salt = random().map_err(Reason::failure)?;
+    let verifier = Verifier::of(owner, text, salt).to_text();
+    Ok(Sealed::bound(&sealed, &verifier, owner).to_string())
 }
 
 /// Returns true if a text matches a sealed password.

@@ -138,6 +138,23 @@ fn disk_sectors(folder: &Path) -> Option<u64> {
     })
 }
 
+/// Load of all processors together since the last measurement.
+#[derive(Debug, Default)]
+pub(crate) struct CpuLoad {
+    ticks: Ticks,
+}
+
+impl CpuLoad {
+    /// Returns the load since the last call in percent; at the first call, since boot.
+    pub(crate) fn percent(&mut self) -> u8 {
+        let now = { ticks(&statistics()).into_iter() }
+            .next()
+            .unwrap_or_default();
+        let before = std::mem::replace(&mut self.ticks, now);
+        u8::try_from(self.ticks.since(&before).load).unwrap_or(100)
+    }
+}
+
 /// Clock ticks since boot.
 #[derive(Clone, Debug, Default)]
 struct Ticks {

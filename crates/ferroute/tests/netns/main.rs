@@ -7,6 +7,7 @@
 
 mod accounting;
 mod attack;
+mod bandwidth;
 mod bonding;
 mod bridge;
 mod bridge_attack;

@@ -24,6 +24,7 @@
 mod addresses;
 mod apply;
 pub(crate) mod asking;
+mod bandwidth;
 mod build;
 pub(crate) mod check;
 mod claims;
@@ -62,6 +63,7 @@ mod rule_events;
 pub mod sink;
 mod sniff;
 pub mod streams;
+mod tickets;
 pub mod timers;
 pub mod workers;
 
@@ -110,6 +112,7 @@ use log::Log;
 use published::Published;
 use reconcile::PendingPublication;
 use retired::Retired;
+use tickets::CommandWork;
 use timers::Timers;
 use workers::Workers;
 
@@ -200,7 +203,7 @@ pub struct Control {
     pub(crate) started: Instant,
     pub(crate) now: Instant,
     /// Running page transfers.
-    fetches: fetches::UnderWay,
+    work: CommandWork,
     /// Torch and sniffer.
     pub(crate) instruments: sniff::Instruments,
     /// Time of day, shared with features.
@@ -296,7 +299,7 @@ impl Control {
             scripts: VecDeque::new(),
             started: now,
             now,
-            fetches: fetches::UnderWay::default(),
+            work: CommandWork::default(),
             instruments: sniff::Instruments::default(),
             began: began(&clock, now),
             rng: secrets,

@@ -20,7 +20,7 @@ fn started(state: &Path) -> (Instance, BTreeMap<String, String>) {
     let durable = Durable::open(state, &key, OnDamage::Refuse).expect("nobody else has it");
     let kept = durable.load().expect("it can be read");
     let mut store = schema::store();
-    store.set_seal(|_, text| Ok(format!("sealed {text}")), |_, _| false);
+    store.set_seal(|_, _, text| Ok(format!("sealed {text}")), |_, _| false);
     let notes = kept.map_or_else(BTreeMap::new, |kept| {
         assert_eq!(store.load(&kept.saved), Vec::<String>::new());
         kept.notes

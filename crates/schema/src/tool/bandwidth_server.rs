@@ -1,8 +1,8 @@
 //! `/tool/bandwidth-server`: server for bandwidth tests.
 
-use menu::{Effect, Family, Kind, Menu, MenuShape, Property};
+use menu::{Family, Kind, Menu, MenuShape, Property};
 
-use crate::declare::{NUMBERS, U32, between, idle_command, shown, yes};
+use crate::declare::{NUMBERS, U32, between, command, shown, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -33,7 +33,6 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default(""),
     ]],
-    effect: Effect::None,
     off: Some(("enabled", "no")),
     ..Menu::new(
         "/tool/bandwidth-server",
@@ -75,8 +74,7 @@ pub(crate) static SESSION: Menu = Menu {
         shown("remote-tx-speed", U32, "Remote transmit rate"),
     ]],
     columns: &["client", "protocol", "direction", "user"],
-    commands: &[idle_command("remove", "Remove items", &[NUMBERS])],
-    effect: Effect::None,
+    commands: &[command("remove", "End tests", &[NUMBERS])],
     ..Menu::new(
         "/tool/bandwidth-server/session",
         MenuShape::Rows,

@@ -28,7 +28,7 @@ const CHECK: Kind = Kind::Words(&["no", "yes", "yes-without-crl"]);
 
 pub(crate) static MENU: Menu = Menu {
     commands: &[
-        idle_command(
+        command(
             "bandwidth-test",
             "Measure throughput to another router",
             &[
@@ -368,7 +368,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command(
+        command(
             "speed-test",
             "Measure throughput, delay and loss to another router",
             &[
@@ -388,7 +388,8 @@ pub(crate) static MENU: Menu = Menu {
                 argument("user", Kind::Text, "User"),
                 WITHOUT_PAGING,
             ],
-        ),
+        )
+        .repeating(),
         command(
             "torch",
             "Show current traffic of an interface",

@@ -40,6 +40,13 @@ impl RouterAccess<'_> {
             let value = match text {
                 None => None,
                 Some(text) => {
+                    if property.sealed {
+                        let owner = self.owner_of(menu, ready);
+                        let sealed = self.store.seal(owner.as_deref(), &text);
+                        let sealed = sealed.map_err(|reason| reason.at(argument.at))?;
+                        given.push((property.name, Some(sealed)));
+                        continue;
+                    }
                     let own = property.itself && ready.text("name").as_ref() == Some(&text);
                     let value = match own {
                         // The named item does not exist yet; the command creates it.
@@ -73,6 +80,17 @@ impl RouterAccess<'_> {
         }
         self.make_keys(menu, &mut given)?;
         Ok(given)
+    }
+
+    /// Returns the name of the item that a command adds or changes; `None` if it changes several.
+    fn owner_of(&self, menu: &'static Menu, ready: &EvaluatedCommand<'_>) -> Option<String> {
+        if let Some(name) = menu.key.and_then(|key| ready.text(key)) {
+            return Some(name);
+        }
+        let [id] = self.selected(menu, ready, "numbers").ok()?[..] else {
+            return None;
+        };
+        self.store.item(menu.path, id)?.name().map(str::to_owned)
     }
 
     /// Replaces the value `auto` by a new key in properties that are filled with keys.

@@ -1,7 +1,7 @@
 //! Requests for commands that the router executes: tools, measurements and menu actions.
 
 use menu::{Id, Menu, Refusal, Row};
-use tool::Tool;
+use tool::{Ends, Tool};
 
 use super::answer_options::AnswerOptions;
 use super::{Done, Request, Rows, command, taken, unknown_parameter};
@@ -74,7 +74,11 @@ impl Machine<'_> {
     ) -> machine::Result<Done> {
         let ready = self.ready(command)?;
         let interval = answer_options.interval.unwrap_or(INTERVAL);
-        let started_tool = self.begin(tool, invoked, &ready, interval)?;
+        let ends = Ends {
+            is_single: answer_options.once,
+            duration: answer_options.duration,
+        };
+        let started_tool = self.begin(tool, invoked, &ready, interval, ends)?;
         let Some(StartedTool { mut run, count }) = started_tool else {
             return Ok(Done::Nothing);
         };

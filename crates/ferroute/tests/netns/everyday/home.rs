@@ -51,6 +51,50 @@ pub(super) fn lan_surfs_by_fasttrack(everyday: &Everyday) {
     assert!(masqueraded() > connections);
 }
 
+/// A client of a TCP bandwidth test without authentication: receives four megabytes of zeros from the server.
+const RECEIVE: &str = r#"
+import socket, sys
+s = socket.create_connection((sys.argv[1], 2000), 10)
+assert s.recv(4, socket.MSG_WAITALL) == bytes([1, 0, 0, 0])
+s.sendall(bytes([1, 2, 1, 0, 0, 0x80]) + bytes(10))
+assert s.recv(4, socket.MSG_WAITALL) == bytes([1, 0, 0, 0])
+left = 4 << 20
+while left > 0:
+    left -= len(s.recv(65536))
+print("received")
+"#;
+
+pub(super) fn lan_and_router_test_the_bandwidth_to_the_far_router(everyday: &Everyday) {
+    const FAR: &str = "192.0.2.2";
+    let router = everyday.router();
+    let fasttracked = || router.number("/ip/settings/print", "", "ipv4-fasttrack-packets");
+    everyday
+        .far
+        .exec("/tool/bandwidth-server/set authenticate=no");
+    let before = fasttracked();
+
+    let line = format!("python3 - {FAR} <<'END'\n{RECEIVE}\nEND");
+    let said = shell(&everyday.lab, "laptop", &line);
+    assert_eq!(said.trim(), "received");
+    assert!(
+        fasttracked() > before + 500,
+        "{} FastTracked",
+        fasttracked()
+    );
+
+    for protocol in ["tcp", "udp"] {
+        let page = router.exec(&format!(
+            "/tool/bandwidth-test address={FAR} protocol={protocol} direction=both duration=2s once \
+             local-tx-speed=5M remote-tx-speed=5M connection-count=2"
+        ));
+        assert!(page.contains("status: done testing"), "{page}");
+        assert!(!page.contains("total-average: 0bps"), "{page}");
+    }
+    everyday
+        .far
+        .exec("/tool/bandwidth-server/set authenticate=yes");
+}
+
 pub(super) fn lan_uses_the_delegated_prefix(everyday: &Everyday) {
     let shown = everyday.run("client", "ip -6 -o address show dev eth0 scope global");
     assert!(shown.contains("2001:2:0:1"), "{shown}");

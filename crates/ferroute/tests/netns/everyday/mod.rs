@@ -28,6 +28,10 @@ type Check = (&'static str, fn(&Everyday));
 /// All checks, in the order of execution. Each runs after every start of the router.
 pub(crate) const CHECKS: &[Check] = &[
     ("lan surfs by FastTrack", home::lan_surfs_by_fasttrack),
+    (
+        "bandwidth test",
+        home::lan_and_router_test_the_bandwidth_to_the_far_router,
+    ),
     ("lan uses the prefix", home::lan_uses_the_delegated_prefix),
     ("name servers", home::hosts_learn_the_providers_name_server),
     ("dns", home::router_answers_dns),

@@ -24,7 +24,7 @@ use tool::Router;
 /// policy `read`.
 pub(super) fn router() -> Instance {
     let mut store = schema::store();
-    store.set_seal(|_, text| Ok(text.to_owned()), |seal, text| seal == text);
+    store.set_seal(|_, _, text| Ok(text.to_owned()), |seal, text| seal == text);
     let (mut router, _) =
         Instance::new(&Setup::offline(Clock::utc(0)), store).expect("a small pool");
     router.control().set_clock(NIGHT);

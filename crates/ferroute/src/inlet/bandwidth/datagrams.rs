@@ -1,0 +1,233 @@
+//! Datagram sockets of bandwidth tests.
+
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use btest::wire::{DATAGRAM_HEADER_LEN, Protocol};
+use machine::{Duration, Instant};
+use rustix::event::epoll::EventFlags;
+use rustix::net::addr::SocketAddrArg as _;
+use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg, sockopt};
+
+use super::engine::{Side, SocketKey};
+
+/// Datagrams per system call, and received from a socket in a round.
+const BATCH: usize = 64;
+/// Kernel buffer of a socket in bytes, for each direction.
+const BUFFER_BYTES: usize = 4 << 20;
+
+/// Wait for room in a device's queue.
+const QUEUE_PAUSE: Duration = Duration::from_millis(1);
+
+/// Sockets of all sessions.
+#[derive(Default)]
+pub(super) struct DatagramSockets {
+    sessions: BTreeMap<u64, SessionSockets>,
+}
+
+/// Sockets of a session.
+struct SessionSockets {
+    sockets: Vec<DatagramSocket>,
+    /// Address from which datagrams are accepted.
+    peer: IpAddr,
+    /// True if the session may send.
+    sends: bool,
+    /// Socket that sends next.
+    turn: usize,
+}
+
+struct DatagramSocket {
+    socket: UdpSocket,
+    is_readable: bool,
+    is_writable: bool,
+}
+
+/// Enlarges the kernel's buffers of a socket, as far as permitted.
+pub(super) fn enlarge(socket: &UdpSocket) {
+    if sockopt::set_socket_recv_buffer_size_force(socket, BUFFER_BYTES).is_err() {
+        let _ = sockopt::set_socket_recv_buffer_size(socket, BUFFER_BYTES);
+    }
+    if sockopt::set_socket_send_buffer_size_force(socket, BUFFER_BYTES).is_err() {
+        let _ = sockopt::set_socket_send_buffer_size(socket, BUFFER_BYTES);
+    }
+}
+
+impl DatagramSockets {
+    /// Adds a socket to a session; returns its key.
+    pub(super) fn add(&mut self, session: u64, socket: UdpSocket, peer: IpAddr) -> SocketKey {
+        let sockets = self
+            .sessions
+            .entry(session)
+            .or_insert_with(|| SessionSockets {
+                sockets: Vec::new(),
+                peer: peer.to_canonical(),
+                sends: false,
+                turn: 0,
+            });
+        let index = sockets.sockets.len() as u8;
+        sockets.sockets.push(DatagramSocket {
+            socket,
+            is_readable: false,
+            is_writable: true,
+        });
+        SocketKey { session, index }
+    }
+
+    /// Returns a socket.
+    pub(super) fn get(&self, key: SocketKey) -> Option<&UdpSocket> {
+        let session = self.sessions.get(&key.session)?;
+        Some(&session.sockets.get(usize::from(key.index))?.socket)
+    }
+
+    /// Closes the sockets of a session.
+    pub(super) fn close(&mut self, session: u64) {
+        self.sessions.remove(&session);
+    }
+
+    /// Lets a session send.
+    pub(super) fn begin(&mut self, session: u64) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.sends = true;
+        }
+    }
+
+    /// Returns the sessions that may send.
+    pub(super) fn senders(&self) -> Vec<u64> {
+        let sending = self.sessions.iter().filter(|(_, session)| session.sends);
+        sending.map(|(number, _)| *number).collect()
+    }
+
+    /// Marks a socket by its events.
+    pub(super) fn mark(&mut self, key: SocketKey, flags: EventFlags) {
+        let session = self.sessions.get_mut(&key.session);
+        let socket = session.and_then(|own| own.sockets.get_mut(usize::from(key.index)));
+        if let Some(socket) = socket {
+            socket.is_readable |= flags.intersects(EventFlags::IN | EventFlags::ERR);
+            socket.is_writable |= flags.intersects(EventFlags::OUT | EventFlags::ERR);
+        }
+    }
+
+    /// Receives datagrams of all readable sockets. Returns true if more may wait.
+    pub(super) fn receive(
+        &mut self,
+        buffer: &mut [u8],
+        mut each: impl FnMut(SocketKey, u16, &[u8]),
+    ) -> bool {
+        let mut is_busy = false;
+        for (number, session) in &mut self.sessions {
+            for (index, socket) in session.sockets.iter_mut().enumerate() {
+                let key = SocketKey {
+                    session: *number,
+                    index: index as u8,
+                };
+                let mut budget = BATCH;
+                while socket.is_readable && budget > 0 {
+                    budget -= 1;
+                    match socket.socket.recv_from(buffer) {
+                        Ok((count, from)) if from.ip().to_canonical() == session.peer => {
+                            each(key, from.port(), &buffer[..count]);
+                        }
+                        // Datagrams of other hosts are no part of the test.
+                        Ok(_) => {}
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                            socket.is_readable = false;
+                        }
+                        // An ICMP error of an earlier datagram.
+                        Err(_) => {}
+                    }
+                }
+                is_busy |= socket.is_readable;
+            }
+        }
+        is_busy
+    }
+
+    /// Sends the datagrams that the flow of a session allows, at most a batch. Returns the time of the next attempt;
+    /// `None` if no socket has room, which epoll reports.
+    pub(super) fn send<S: Side>(
+        &mut self,
+        session: u64,
+        machine: &mut S,
+        data: &[u8],
+        now: Instant,
+    ) -> Option<Instant> {
+        let sockets = self.sessions.get_mut(&session)?;
+        let flow = machine.flow(session)?;
+        let allowance = flow.allowance(now);
+        if flow.protocol() != Protocol::Udp || allowance.units == 0 {
+            return Some(allowance.again);
+        }
+        let (count, unit) = (allowance.units.min(BATCH), flow.unit());
+        let mut numbers = [[0; DATAGRAM_HEADER_LEN]; BATCH];
+        for (ahead, number) in numbers.iter_mut().enumerate() {
+            flow.number(ahead, number);
+        }
+        let destination = machine.destination(session);
+        let total = sockets.sockets.len();
+        sockets.turn = (sockets.turn + 1) % total.max(1);
+        let mut order = (0..total).map(|offset| (sockets.turn + offset) % total);
+        let chosen = order.find(|index| sockets.sockets[*index].is_writable)?;
+        let socket = &mut sockets.sockets[chosen];
+        let to = destination.map(|port| SocketAddr::new(sockets.peer, port));
+        let to = to.map(|to| mapped(to, &socket.socket));
+        let body = data.get(..unit.saturating_sub(DATAGRAM_HEADER_LEN))?;
+        let sent = send_batch(&socket.socket, to, &numbers[..count], body);
+        match sent {
+            Ok(sent) => {
+                machine.flow(session)?.sent_datagrams(sent, now);
+                socket.is_writable = sent == count;
+                Some(if sent < allowance.units {
+                    now
+                } else {
+                    allowance.again
+                })
+            }
+            Err(rustix::io::Errno::AGAIN) => {
+                socket.is_writable = false;
+                Some(now)
+            }
+            // The device's queue is full, which epoll does not report.
+            Err(rustix::io::Errno::NOBUFS) => Some(now + QUEUE_PAUSE),
+            // An ICMP error of an earlier datagram, or no route for now: the datagrams count as sent and lost.
+            Err(_) => {
+                machine.flow(session)?.sent_datagrams(count, now);
+                Some(allowance.again)
+            }
+        }
+    }
+}
+
+/// Returns an address in the family of a socket: IPv4 is mapped on IPv6 sockets.
+fn mapped(to: SocketAddr, socket: &UdpSocket) -> SocketAddr {
+    let is_ipv6 = socket.local_addr().is_ok_and(|own| own.is_ipv6());
+    match to.ip() {
+        IpAddr::V4(ip) if is_ipv6 => SocketAddr::new(ip.to_ipv6_mapped().into(), to.port()),
+        _ => to,
+    }
+}
+
+/// Sends datagrams that differ in their numbers; returns how many were sent.
+fn send_batch(
+    socket: &UdpSocket,
+    to: Option<SocketAddr>,
+    numbers: &[[u8; DATAGRAM_HEADER_LEN]],
+    body: &[u8],
+) -> rustix::io::Result<usize> {
+    let to = to.map(|to| to.as_any());
+    let parts: Vec<_> = { numbers.iter() }
+        .map(|number| [IoSlice::new(number), IoSlice::new(body)])
+        .collect();
+    let mut controls: Vec<_> = { numbers.iter() }
+        .map(|_| SendAncillaryBuffer::default())
+        .collect();
+    let messages = parts
+        .iter()
+        .zip(&mut controls)
+        .map(|(parts, control)| match &to {
+            Some(to) => MMsgHdr::new_with_addr(to, parts, control),
+            None => MMsgHdr::new(parts, control),
+        });
+    let mut messages: Vec<_> = messages.collect();
+    sendmmsg(socket, &mut messages, SendFlags::DONTWAIT)
+}

@@ -1,0 +1,169 @@
+//! `/tool/bandwidth-test`: measures the throughput to a bandwidth test server. The router's owner holds the sockets;
+//! the tool polls the progress of the test.
+//!
+//! RouterOS: the values, and the remark when a processor is nearly busy. Beside them the page shows how the number was
+//! made: the share of a core that this end spends, and how many TCP connections the path needs.
+
+mod cells;
+mod request;
+
+use std::task::Waker;
+use std::time::Duration;
+
+use btest::{Figures, Status, Test};
+use menu::{Reason, Row};
+
+use crate::{Form, Invocation, Look, Next, RunningTool, Tool, Turn};
+
+pub(crate) use cells::{CPU_REMARK, is_busy};
+pub(crate) use request::{connections, password, server, user};
+
+/// Default update interval.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Progress of a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BandwidthProgress {
+    /// Status in RouterOS's words.
+    pub status: Status,
+    /// Reason for the end.
+    pub reason: Option<btest::Reason>,
+    /// Measurements.
+    pub figures: Figures,
+    /// CPU time of generating and receiving here, in percent of one core.
+    pub test_cpu_percent: u64,
+    /// State of the first TCP connection; `None` before it is established.
+    pub path: Option<PathState>,
+}
+
+/// State of a TCP connection (tcp(7), `TCP_INFO`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathState {
+    /// Smoothed round-trip time.
+    pub rtt: Duration,
+    /// Bytes that may be unacknowledged in the direction of the data.
+    pub window_bytes: u64,
+    /// Segments sent again.
+    pub retransmitted: u64,
+}
+
+/// Service that runs bandwidth tests.
+pub trait BandwidthTests {
+    /// Number of cores of this machine.
+    fn cores(&self) -> u64;
+
+    /// Starts a test; returns its ticket. Wakes `news` when it has ended.
+    ///
+    /// # Errors
+    /// Fails if too many tests are running.
+    fn begin_test(&mut self, test: Test, news: &Waker) -> Result<u64, Reason>;
+
+    /// Returns the progress; `None` for an unknown ticket.
+    fn test_progress(&mut self, ticket: u64) -> Option<BandwidthProgress>;
+
+    /// Stops and forgets a test.
+    fn forget_test(&mut self, ticket: u64);
+}
+
+/// The bandwidth test tool.
+pub(crate) struct BandwidthTestTool;
+
+struct Testing {
+    test: Test,
+    interval: Duration,
+    /// True for a command with a single update.
+    is_single: bool,
+    ticket: Option<u64>,
+}
+
+impl Tool for BandwidthTestTool {
+    fn form(&self) -> Form {
+        Form::Page
+    }
+
+    fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
+        Ok(Box::new(Testing {
+            test: request::test(given)?,
+            interval: given.span("interval").unwrap_or(INTERVAL),
+            is_single: given.ends.is_single,
+            ticket: None,
+        }))
+    }
+}
+
+/// Starts a test.
+///
+/// # Errors
+/// There is no running router, or too many tests run.
+pub(crate) fn begin(turn: &mut Turn<'_>, test: &Test) -> Result<u64, Reason> {
+    let missing = || Reason::failure("a bandwidth test needs a running router");
+    let tests = turn.router.bandwidth_tests().ok_or_else(missing)?;
+    tests.begin_test(test.clone(), turn.news)
+}
+
+/// Returns the progress of a test.
+///
+/// # Errors
+/// The router has no such test any more.
+pub(crate) fn progress(turn: &mut Turn<'_>, ticket: u64) -> Result<BandwidthProgress, Reason> {
+    let tests = turn.router.bandwidth_tests();
+    let progress = tests.and_then(|tests| tests.test_progress(ticket));
+    progress.ok_or(Reason::Interrupted)
+}
+
+/// Stops and forgets a test, if there is one.
+pub(crate) fn forget(turn: &mut Turn<'_>, ticket: &mut Option<u64>) {
+    if let (Some(ticket), Some(tests)) = (ticket.take(), turn.router.bandwidth_tests()) {
+        tests.forget_test(ticket);
+    }
+}
+
+/// Returns true once a test has ended.
+pub(crate) const fn has_ended(progress: &BandwidthProgress) -> bool {
+    !matches!(progress.status, Status::Connecting | Status::Running)
+}
+
+impl RunningTool for Testing {
+    fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
+        let ticket = match self.ticket {
+            Some(ticket) => ticket,
+            None => *self.ticket.insert(begin(turn, &self.test)?),
+        };
+        let progress = progress(turn, ticket)?;
+        let ended = has_ended(&progress);
+        if ended {
+            forget(turn, &mut self.ticket);
+        }
+        let rows = self
+            .shows(&progress, ended)
+            .then(|| vec![self.row(&progress)]);
+        let then = turn.now.saturating_add(self.interval);
+        let next = match (ended, self.test.duration) {
+            (true, _) => Next::Over,
+            // The test ends by itself, and its last update is the result.
+            (false, Some(_)) => Next::News(then),
+            (false, None) => Next::At(then),
+        };
+        Ok(Look { rows, next })
+    }
+
+    fn stop(&mut self, turn: &mut Turn<'_>) {
+        forget(turn, &mut self.ticket);
+    }
+}
+
+impl Testing {
+    /// Returns true if an update is shown: with a single update only the result, or without a duration the first
+    /// complete second.
+    fn shows(&self, progress: &BandwidthProgress, ended: bool) -> bool {
+        let is_measured = progress.figures.duration >= INTERVAL;
+        !self.is_single || ended || self.test.duration.is_none() && is_measured
+    }
+
+    fn row(&self, progress: &BandwidthProgress) -> Row {
+        cells::row(&self.test, progress)
+    }
+}
+
+#[cfg(test)]
+mod tests;
