@@ -21,6 +21,11 @@ pub enum TlsConfig {
     Client(Arc<ClientConfig>, ServerName<'static>),
     /// Server.
     Server(Arc<ServerConfig>),
+<<<<<<< Updated upstream
+=======
+    /// A role whose private key takes its time: handshakes run elsewhere.
+    Elsewhere(Box<Self>, Runner),
+>>>>>>> Stashed changes
 }
 
 /// A TLS connection.

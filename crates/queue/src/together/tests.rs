@@ -64,7 +64,7 @@ fn packets_that_pass_together_pass_as_one_after_another() {
         let mut batch = Together::default();
         let mut now = Instant::from_nanos(3_600_000_000_000);
         for step in 0..60 {
-            now = now + Duration::from_micros(1 + rng.below(20_000));
+            now += Duration::from_micros(1 + rng.below(20_000));
             let count = rng.below(TOGETHER as u64 + 1) as usize;
             let packets: Vec<_> = (0..count)
                 .map(|_| {
@@ -118,7 +118,7 @@ fn a_full_tree_does_not_slow_others() {
     let now = Instant::from_nanos(3_600_000_000_000);
     let mut wait = Vec::new();
 
-    let packet = |at: usize| Some((if at % 2 == 0 { &*full } else { &*free }, 1_000));
+    let packet = |at: usize| Some((if at.is_multiple_of(2) { &*full } else { &*free }, 1_000));
     Together::default().pass(20, packet, now, |at| wait.push(at));
 
     assert_eq!(wait, (2..20).step_by(2).collect::<Vec<_>>());
