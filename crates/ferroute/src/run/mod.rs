@@ -33,6 +33,7 @@ use crate::inlet::probes::Probes;
 use crate::inlet::radsec::RadSec;
 use crate::inlet::streams::{Exchange, Streams};
 use crate::inlet::syslog::Syslog;
+use crate::inlet::token::TokenReports;
 use crate::run::patterns::Patterns;
 use crate::run::shared::{Shared, local_clock};
 use crate::run::workers::Workers;
@@ -172,7 +173,8 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         .iter_mut()
         .map(|worker| Umem::of(worker.pool()))
         .collect();
-    let confinement = Confinement::of(&place, devices::captures(&specs));
+    let written = devices::captures(&specs);
+    let confinement = Confinement::of(&place, written.into_iter().chain(run.token_folder.clone()));
     let mut devices = Devices::new(specs, run, &place, memory)?;
     devices.learn(instance.control(), seed());
     waiting
@@ -186,6 +188,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     }
     let host = host_plane(run, &confinement).map(Arc::new);
     confinement.enter();
+    let token = TokenReports::start(run, state.as_ref(), waiting.waker())?;
     crate::session::hashing::open();
     let exchange = Arc::new(Exchange::new(instance.control().workers().streams()));
     let workers = Workers::start(workers, &waiting.waker(), exchange.passed(), started)
@@ -232,6 +235,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 mails,
                 radsec,
                 streams,
+                token,
                 syslog: Syslog::default(),
                 heap: Heap::default(),
             };
@@ -356,6 +360,7 @@ struct Outside {
     names: Names,
     patterns: Patterns,
     probes: Probes,
+    token: TokenReports,
     fetches: PageFetches,
     adlists: AdLists,
     mails: Mails,
@@ -383,6 +388,7 @@ impl Outside {
             streams = self.streams.follow(&mut instance);
             self.patterns.follow(&mut instance);
             probes = self.probes.follow(&mut instance);
+            self.token.follow(&mut instance);
             fetches = self.fetches.follow(&mut instance);
             self.adlists.follow(&mut instance);
             self.mails.follow(shared, &mut instance);

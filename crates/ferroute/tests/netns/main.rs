@@ -90,6 +90,7 @@ mod stories;
 mod subscribers;
 mod switch;
 mod throughput;
+mod token;
 mod trace;
 mod traceroute;
 mod tunnels;

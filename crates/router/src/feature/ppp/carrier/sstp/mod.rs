@@ -42,7 +42,7 @@ const PAYLOAD: u16 = (sstp::MAX_PACKET - sstp::HEADER - PPP_ADDRESS.len() - 2) a
 
 pub(super) const CARRIER: Registration = Registration {
     menus: Sstp::MENUS,
-    create: |secrets| Box::new(Sstp::new(secrets)),
+    create: |sources| Box::new(Sstp::new(sources.secrets)),
 };
 
 /// A link.
