@@ -207,7 +207,6 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
     let offers = services::offers(&shared, state.as_ref())?;
-    let services = Services::new(offers, run.listen, &shared, state.as_ref())?;
     let names = Names::new(host.clone(), waiting.waker());
     let patterns = Patterns::new(waiting.waker());
     let probes = Probes::new(host.clone(), waiting.waker());
@@ -216,6 +215,8 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let mails = Mails::new(host.clone(), waiting.waker());
     let radsec = RadSec::new(waiting.waker());
     let streams = Streams::new(host.clone(), waiting.waker(), exchange);
+    let sharing = streams.sharing();
+    let services = Services::new(offers, run.listen, &shared, state.as_ref(), sharing)?;
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -388,7 +389,6 @@ impl Outside {
             streams = self.streams.follow(&mut instance);
             self.patterns.follow(&mut instance);
             probes = self.probes.follow(&mut instance);
-            self.token.follow(&mut instance);
             fetches = self.fetches.follow(&mut instance);
             self.adlists.follow(&mut instance);
             self.mails.follow(shared, &mut instance);
@@ -450,6 +450,7 @@ impl Outside {
     /// Brings devices and services in line with the configuration, and lets the store rest. Returns the scripts that
     /// are due.
     fn follow_configuration(&mut self, instance: &mut Instance) -> Vec<script::Job> {
+        self.token.follow(instance);
         if let Err(error) = self.devices.follow(instance) {
             tracing::error!("{error}");
         }

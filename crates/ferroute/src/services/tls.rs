@@ -114,6 +114,13 @@ impl Tls {
     }
 }
 
+/// Returns the certificate of this name as DER; empty for no name.
+pub(crate) fn certificate(store: &Store, name: &str) -> Arc<[u8]> {
+    let item = store.named("certificate", name);
+    let der = item.and_then(|item| certificate::of_text(item.text("der")));
+    der.unwrap_or_default().into()
+}
+
 fn acceptor(identity: TlsIdentity, only_tls12: bool) -> io::Result<TlsAcceptor> {
     let limits = TlsLimits {
         only_tls12,

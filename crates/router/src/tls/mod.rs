@@ -129,16 +129,21 @@ pub fn server(
 fn provider(limits: TlsLimits) -> Arc<CryptoProvider> {
     let mut provider = rustls::crypto::aws_lc_rs::default_provider();
     if limits.only_aes256 {
-        provider.cipher_suites.retain(|suite| {
-            matches!(
-                suite.suite(),
-                CipherSuite::TLS13_AES_256_GCM_SHA384
-                    | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
-                    | CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
-            )
-        });
+        provider
+            .cipher_suites
+            .retain(|suite| is_aes256(suite.suite()));
     }
     Arc::new(provider)
+}
+
+/// Returns true for suites with AES-256-GCM.
+pub const fn is_aes256(suite: CipherSuite) -> bool {
+    matches!(
+        suite,
+        CipherSuite::TLS13_AES_256_GCM_SHA384
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
+            | CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    )
 }
 
 /// Returns the versions of a session.

@@ -276,6 +276,7 @@ impl Tunnel for Pptp {
                 on: is_enabled,
                 tls: None,
                 form: StreamForm::Plain,
+                is_shared: false,
             }));
             if is_enabled {
                 let message =
