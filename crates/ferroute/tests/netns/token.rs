@@ -368,6 +368,7 @@ fn tunnels_sign_by_a_token() {
 
     for file in [&curve, &rsa] {
         right.import(Path::new(file));
+        right.exec("/file/remove imported.pem");
     }
     right.exec("/certificate/add name=right common-name=right key-usage=key-cert-sign,digital-signature key-size=2048");
     right.exec("/certificate/sign right");
