@@ -24,7 +24,7 @@ charon:strongswan-charon swanctl:strongswan-swanctl kernel-libipsec.so:libcharon
 openssl.so:libstrongswan-standard-plugins curve25519.so:libstrongswan-extra-plugins
 eap-mschapv2.so:libcharon-extauth-plugins
 wg:wireguard-tools modprobe:kmod pppd:ppp pppoe-server:pppoe xl2tpd:xl2tpd
-pptpd:pptpd pptp:pptp-linux sstpc:sstp-client openvpn:openvpn'
+pptpd:pptpd pptp:pptp-linux sstpc:sstp-client openvpn:openvpn softhsm2-util:softhsm2'
 # Peers that some distributions do not package.
 for_some='wireguard-go:wireguard-go linux.uml:user-mode-linux'
 # Some distributions do not package it; the test of the web page is then skipped.

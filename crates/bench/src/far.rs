@@ -6,6 +6,7 @@ use dataplane::packet::protocol;
 use esp::{Inbound, Opening, Outbound, Sealing};
 use wire::{checksum, vxlan};
 
+use super::ovpn::{self, OtherEnd};
 use super::rig::{FAR_END, OWN4, STATION, TUNNEL_MAC, VNI};
 use super::tunnels::{KEY, SESSION, TunnelKind, WIREGUARD};
 
@@ -45,6 +46,8 @@ pub(super) enum Far {
         sending: Sending,
         receiving: Receiving,
     },
+    /// OpenVPN by UDP.
+    Ovpn(Box<OtherEnd>),
     /// ESP in tunnel mode.
     Esp {
         sending: Box<Outbound>,
@@ -62,6 +65,7 @@ impl Far {
                 sending: Sending::new(SESSION, &KEY),
                 receiving: Receiving::without_window(&KEY),
             },
+            TunnelKind::Ovpn(suite) => Self::Ovpn(Box::new(OtherEnd::new(suite))),
         }
     }
 
@@ -78,6 +82,10 @@ impl Far {
                 in_vxlan(link, DYNAMIC | hash, frame)
             }
             Self::Wireguard { sending, .. } => in_wireguard(link, sending, frame),
+            Self::Ovpn(end) => {
+                let data = end.encrypt(&frame[ETHERNET..]);
+                outer(link, protocol::UDP, &in_udp(ovpn::PORT, ovpn::PORT, &data))
+            }
             Self::Esp { sending, .. } => in_esp(link, sending, frame),
         }
     }
@@ -103,6 +111,11 @@ impl Far {
                 let mut message = message.to_vec();
                 let packet = receiving.open(&mut message).ok()?;
                 framed(message.get(packet)?)
+            }
+            Self::Ovpn(end) => {
+                let (ports, data) = datagram(protocol, payload)?;
+                (ports == (ovpn::PORT, ovpn::PORT)).then_some(())?;
+                framed(&end.decrypt(data)?)
             }
             Self::Esp { receiving, .. } => {
                 (protocol == ESP).then_some(())?;

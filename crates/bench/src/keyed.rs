@@ -1,4 +1,4 @@
-//! Benchmark rows of WireGuard and of EoIP over IPsec: the walk of `routing-fast-path` with
+//! Benchmark rows of WireGuard, of OpenVPN by UDP and of EoIP over IPsec: the walk of `routing-fast-path` with
 //! encapsulation or decapsulation.
 
 use std::sync::Arc;
@@ -10,21 +10,26 @@ use dataplane::ipsec::{
 };
 use dataplane::snapshot::Prefix;
 use esp::{Authentication, Bits, Encryption, Inbound, Keys, Numbering, Outbound, Suite};
-use wireguard::session::Sending;
 
-use super::far::{self, ESP, ETHERNET, GRE, IP};
+use super::far::{self, ESP, ETHERNET, Far, GRE, IP};
 use super::measure::Bench;
+use super::ovpn;
 use super::packets::{Templates, link_of};
 use super::rig::{FAR_END, OWN4, Rig};
-use super::tunnels::{KEY, SESSION, TunnelKind};
+use super::tunnels::TunnelKind;
 use super::{Family, Invalid, Options, Row};
 
-/// The names of these rows, all over IPv4: WireGuard with inner frames of 64, 512 and 1418 bytes;
+/// The names of these rows, all over IPv4: WireGuard, and OpenVPN with AES-128-GCM or AES-128-CBC and SHA1, with
+/// inner frames of 64, 512 and 1418 bytes;
 /// EoIP over IPsec in transport mode with frames of 1418 and 9000 bytes: AES-128-CBC with SHA1, as
 /// RouterOS's `ipsec-secret` uses it, and AES-128-GCM.
 pub const KEYED: &[&str] = &[
     "wireguard-out",
     "wireguard-in",
+    "ovpn-udp-gcm-out",
+    "ovpn-udp-gcm-in",
+    "ovpn-cbc-sha1-out",
+    "ovpn-cbc-sha1-in",
     "eoip-ipsec-out",
     "eoip-ipsec-in",
     "eoip-ipsec-gcm-out",
@@ -59,38 +64,36 @@ pub fn keyed(
 ) -> Result<(), Invalid> {
     for &name in rows {
         let out = name.ends_with("-out");
-        let is_wireguard = name.starts_with("wireguard");
+        let tunnel = match name {
+            _ if name.starts_with("wireguard") => Some(TunnelKind::Wireguard),
+            _ if name.starts_with("ovpn-udp-gcm") => Some(TunnelKind::Ovpn(ovpn::GCM)),
+            _ if name.starts_with("ovpn-cbc-sha1") => Some(TunnelKind::Ovpn(ovpn::CBC_SHA1)),
+            _ => None,
+        };
         let suite = match name.contains("gcm") {
             true => GCM,
             false => CBC_SHA1,
         };
-        let frames = match (is_wireguard, out) {
-            (true, _) => &FRAMES[..],
-            (false, true) => &LONG[..],
-            (false, false) => &FRAMED[..],
+        let frames = match (tunnel, out) {
+            (Some(_), _) => &FRAMES[..],
+            (None, true) => &LONG[..],
+            (None, false) => &FRAMED[..],
         };
         for &frame in frames {
             let mut bench = Bench::new(options, |workers| {
                 let firewall = Firewall::default();
                 let mut rig = Rig::new(Family::Ipv4, 1, workers, firewall, options.seed)?;
-                rig.add_tunnel(
-                    if is_wireguard {
-                        TunnelKind::Wireguard
-                    } else {
-                        EOIP
-                    },
-                    out,
-                )?;
-                if !is_wireguard {
+                rig.add_tunnel(tunnel.unwrap_or(EOIP), out)?;
+                if tunnel.is_none() {
                     rig.protect(transport(suite, out), out)?;
                 }
                 Ok(rig)
             })?;
             bench.load(|rig, seed| {
-                rig.load_these(|rig, worker| match (is_wireguard, out) {
+                rig.load_these(|rig, worker| match (tunnel, out) {
                     (_, true) => Templates::new(rig, FLOWS, frame, seed + worker),
-                    (true, false) => messages(rig, FLOWS, frame, seed + worker),
-                    (false, false) => protected(rig, suite, FLOWS, frame, seed + worker),
+                    (Some(kind), false) => messages(rig, kind, FLOWS, frame, seed + worker),
+                    (None, false) => protected(rig, suite, FLOWS, frame, seed + worker),
                 });
             });
             emit(Row {
@@ -106,12 +109,17 @@ pub fn keyed(
     Ok(())
 }
 
-/// Returns WireGuard messages, each with the packet of a frame of `frame` bytes.
-pub(super) fn messages(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Templates {
-    let sending = Sending::new(SESSION, &KEY);
-    Templates::new(rig, flows, frame, seed).map(seed, |frame| {
-        far::in_wireguard(&link_of(frame), &sending, frame)
-    })
+/// Returns datagrams of a tunnel's other end, each with the packet of a frame of `frame` bytes.
+pub(super) fn messages(
+    rig: &Rig,
+    kind: TunnelKind,
+    flows: u32,
+    frame: u16,
+    seed: u64,
+) -> Templates {
+    let far = Far::new(kind);
+    Templates::new(rig, flows, frame, seed)
+        .map(seed, |frame| far.encapsulate(&link_of(frame), frame))
 }
 
 fn keys(suite: Suite) -> Keys {

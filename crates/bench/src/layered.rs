@@ -110,6 +110,8 @@ fn templates(rig: &Rig, frame: u16, kind: Kind, seed: u64) -> Templates {
             Templates::wrapped(rig, carries, FLOWS, frame, seed)
         }
         Kind::In(TunnelKind::Vxlan) => Templates::framed(rig, FLOWS, frame, seed),
-        Kind::In(TunnelKind::Wireguard) => keyed::messages(rig, FLOWS, frame, seed),
+        Kind::In(kind @ (TunnelKind::Wireguard | TunnelKind::Ovpn(_))) => {
+            keyed::messages(rig, kind, FLOWS, frame, seed)
+        }
     }
 }

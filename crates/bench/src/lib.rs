@@ -20,6 +20,7 @@ mod keyed;
 mod l2tp;
 mod layered;
 mod measure;
+mod ovpn;
 mod packets;
 mod protected;
 mod queued;

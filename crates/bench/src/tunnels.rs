@@ -13,6 +13,7 @@ use dataplane::table::{Host, HostKey, HostKind};
 use frame::InterfaceId;
 use wire::vxlan;
 
+use super::ovpn;
 use super::rig::{FAR_END, OWN4, STATION, VNI};
 
 /// The key of the remote host in a VXLAN network.
@@ -45,6 +46,8 @@ pub(super) enum TunnelKind {
     Vxlan,
     /// WireGuard, with all networks behind one peer.
     Wireguard,
+    /// OpenVPN by UDP.
+    Ovpn(openvpn::Suite),
 }
 
 /// Returns a tunnel of this type for an interface.
@@ -79,6 +82,7 @@ pub(super) fn tunnel(kind: TunnelKind, id: InterfaceId) -> Encapsulation {
                 allowed: Arc::new(Allowed::new(allowed)),
             })
         }
+        TunnelKind::Ovpn(suite) => Encapsulation::from(ovpn::session(id, suite, [local, remote])),
         TunnelKind::Vxlan => Encapsulation::from(Vxlan {
             id,
             vni: VNI,

@@ -1,91 +1,20 @@
 //! Private keys: generation, and parsing of their file formats.
 
-use rcgen::{KeyPair, PublicKeyData as _, RsaKeySize, SignatureAlgorithm};
+use rcgen::{KeyPair, PublicKeyData, RsaKeySize, SignatureAlgorithm, SigningKey};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 
-/// RSA key length or curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeySize {
-    /// RSA of 2048 bits.
-    Rsa2048,
-    /// RSA of 4096 bits.
-    Rsa4096,
-    /// Curve `prime256v1`.
-    P256,
-    /// Curve `secp384r1`.
-    P384,
-    /// Curve `secp521r1`.
-    P521,
-}
+use crate::algorithm::{Digest, KeySize};
+use crate::token::TokenKey;
 
-/// Hash of RSA signatures. ECDSA uses the hash that belongs to the curve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Digest {
-    /// SHA-256.
-    #[default]
-    Sha256,
-    /// SHA-384.
-    Sha384,
-    /// SHA-512.
-    Sha512,
-}
-
-impl KeySize {
-    /// Parses a word of `key-size`.
-    ///
-    /// # Errors
-    /// Returns why keys of this size are not supported.
-    pub fn of(word: &str) -> Result<Self, String> {
-        Ok(match word {
-            "2048" => Self::Rsa2048,
-            "4096" => Self::Rsa4096,
-            "prime256v1" => Self::P256,
-            "secp384r1" => Self::P384,
-            "secp521r1" => Self::P521,
-            "1024" | "1536" => {
-                return Err(format!(
-                    "a key of {word} bits is not safe: use 2048 or more"
-                ));
-            }
-            _ => {
-                return Err(format!(
-                    "keys of {word} bits are not supported: use 4096 or a curve"
-                ));
-            }
-        })
-    }
-}
-
-impl Digest {
-    /// Parses a word of `digest-algorithm`.
-    ///
-    /// # Errors
-    /// Fails for unsafe hashes.
-    pub fn of(word: &str) -> Result<Self, String> {
-        Ok(match word {
-            "sha256" => Self::Sha256,
-            "sha384" => Self::Sha384,
-            "sha512" => Self::Sha512,
-            _ => {
-                return Err(format!(
-                    "{word} is not safe for signatures: use sha256 or more"
-                ));
-            }
-        })
-    }
-
-    const fn of_rsa(self) -> &'static SignatureAlgorithm {
-        match self {
-            Self::Sha256 => &rcgen::PKCS_RSA_SHA256,
-            Self::Sha384 => &rcgen::PKCS_RSA_SHA384,
-            Self::Sha512 => &rcgen::PKCS_RSA_SHA512,
-        }
-    }
-}
+/// Error of operations that need the private key itself.
+const IN_TOKEN: &str = "the private key is in a token, which does not give it away";
 
 /// Private key.
-pub struct Key {
-    pub(crate) pair: KeyPair,
+pub struct Key(Kind);
+
+enum Kind {
+    Pair(KeyPair),
+    Token(TokenKey),
 }
 
 impl Key {
@@ -102,7 +31,7 @@ impl Key {
             KeySize::P384 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384),
             KeySize::P521 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512),
         };
-        pair.map(|pair| Self { pair })
+        pair.map(|pair| Self(Kind::Pair(pair)))
             .map_err(|error| format!("the key: {error}"))
     }
 
@@ -113,17 +42,25 @@ impl Key {
     pub fn read(der: &[u8], digest: Digest) -> Result<Self, String> {
         let pair = KeyPair::try_from(der).map_err(|error| format!("no private key: {error}"))?;
         if digest == Digest::Sha256 || *pair.algorithm() != rcgen::PKCS_RSA_SHA256 {
-            return Ok(Self { pair });
+            return Ok(Self(Kind::Pair(pair)));
         }
         let pkcs8 = PrivatePkcs8KeyDer::from(pair.serialize_der());
         let pair = KeyPair::from_pkcs8_der_and_sign_algo(&pkcs8, digest.of_rsa());
-        pair.map(|pair| Self { pair })
+        pair.map(|pair| Self(Kind::Pair(pair)))
             .map_err(|error| format!("no private key: {error}"))
     }
 
-    /// The key in DER, in its original format; PKCS#8 if it was generated here.
-    pub fn der(&self) -> &[u8] {
-        self.pair.serialized_der()
+    /// Returns a key that stays in a token.
+    pub const fn in_token(key: TokenKey) -> Self {
+        Self(Kind::Token(key))
+    }
+
+    /// The key in DER, in its original format; PKCS#8 if it was generated here. `None` for a key in a token.
+    pub fn der(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Kind::Pair(pair) => Some(pair.serialized_der()),
+            Kind::Token(_) => None,
+        }
     }
 
     /// Converts a PKCS#1 or SEC 1 key to PKCS#8.
@@ -136,8 +73,8 @@ impl Key {
         let failed = |error: &dyn std::fmt::Display| format!("the key: {error}");
         let public = self.public_key();
         let public = SubjectPublicKeyInfoRef::from_der(&public).map_err(|error| failed(&error))?;
-        let inside =
-            pkcs8::der::asn1::OctetStringRef::new(self.der()).map_err(|error| failed(&error))?;
+        let der = self.der().ok_or(IN_TOKEN)?;
+        let inside = pkcs8::der::asn1::OctetStringRef::new(der).map_err(|error| failed(&error))?;
         let wrapped = pkcs8::PrivateKeyInfoRef::new(public.algorithm, inside);
         wrapped.to_der().map_err(|error| failed(&error))
     }
@@ -148,15 +85,41 @@ impl Key {
     /// Fails for unsupported kinds of keys.
     pub(crate) fn as_pkcs8(&self) -> Result<Vec<u8>, String> {
         use pkcs8::der::Decode as _;
-        match pkcs8::PrivateKeyInfoRef::from_der(self.der()) {
-            Ok(_) => Ok(self.der().to_vec()),
+        let der = self.der().ok_or(IN_TOKEN)?;
+        match pkcs8::PrivateKeyInfoRef::from_der(der) {
+            Ok(_) => Ok(der.to_vec()),
             Err(_) => self.wrapped(),
         }
     }
 
     /// SubjectPublicKeyInfo, as in certificates.
     pub fn public_key(&self) -> Vec<u8> {
-        self.pair.subject_public_key_info()
+        self.subject_public_key_info()
+    }
+}
+
+impl PublicKeyData for Key {
+    fn der_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Kind::Pair(pair) => pair.der_bytes(),
+            Kind::Token(key) => key.der_bytes(),
+        }
+    }
+
+    fn algorithm(&self) -> &'static SignatureAlgorithm {
+        match &self.0 {
+            Kind::Pair(pair) => pair.algorithm(),
+            Kind::Token(key) => key.algorithm(),
+        }
+    }
+}
+
+impl SigningKey for Key {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
+        match &self.0 {
+            Kind::Pair(pair) => pair.sign(message),
+            Kind::Token(key) => SigningKey::sign(key, message),
+        }
     }
 }
 

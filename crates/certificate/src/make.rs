@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams,
     CertificateSigningRequestParams, CrlDistributionPoint, DistinguishedName, DnType, DnValue,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, RevocationReason,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyUsagePurpose, RevocationReason,
     RevokedCertParams, SanType, SerialNumber,
 };
 use rustls_pki_types::{CertificateDer, CertificateSigningRequestDer};
@@ -78,7 +78,7 @@ pub struct Revoked {
 /// Returns what is invalid in the template.
 pub fn self_signed(template: &Template, key: &Key) -> Result<Vec<u8>, String> {
     let wanted = template.params()?;
-    let made = wanted.self_signed(&key.pair).map_err(failed)?;
+    let made = wanted.self_signed(key).map_err(failed)?;
     Ok(made.der().to_vec())
 }
 
@@ -88,10 +88,7 @@ pub fn self_signed(template: &Template, key: &Key) -> Result<Vec<u8>, String> {
 /// Returns what is invalid in the template, or that the authority is invalid.
 pub fn signed(template: &Template, key: &Key, authority: Authority<'_>) -> Result<Vec<u8>, String> {
     let issuer = issuer(authority)?;
-    let made = template
-        .params()?
-        .signed_by(&key.pair, &issuer)
-        .map_err(failed)?;
+    let made = template.params()?.signed_by(key, &issuer).map_err(failed)?;
     Ok(made.der().to_vec())
 }
 
@@ -105,7 +102,7 @@ pub fn request(template: &Template, key: &Key) -> Result<Vec<u8>, String> {
     wanted.serial_number = None;
     wanted.crl_distribution_points = Vec::new();
     wanted.use_authority_key_identifier_extension = false;
-    let made = wanted.serialize_request(&key.pair).map_err(failed)?;
+    let made = wanted.serialize_request(key).map_err(failed)?;
     Ok(made.der().to_vec())
 }
 
@@ -185,7 +182,7 @@ fn moment(unix_seconds: i64) -> OffsetDateTime {
     OffsetDateTime::from_unix_timestamp(within).unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
-fn issuer(authority: Authority<'_>) -> Result<Issuer<'static, KeyPair>, String> {
+fn issuer(authority: Authority<'_>) -> Result<Issuer<'static, Key>, String> {
     let read = parse(authority.certificate)?;
     let usage = read.key_usage().ok().flatten();
     if !read.is_ca() || usage.is_some_and(|usage| !usage.value.key_cert_sign()) {
@@ -199,7 +196,7 @@ fn issuer(authority: Authority<'_>) -> Result<Issuer<'static, KeyPair>, String> 
         ));
     }
     let certificate = CertificateDer::from(authority.certificate);
-    Issuer::from_ca_cert_der(&certificate, authority.key.pair).map_err(failed)
+    Issuer::from_ca_cert_der(&certificate, authority.key).map_err(failed)
 }
 
 /// Subject key identifier of an authority's certificate.

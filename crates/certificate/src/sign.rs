@@ -1,6 +1,5 @@
 //! Signatures by private keys, and their verification by certificates, for key exchanges such as IKE.
 
-use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
     self, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair as _, RsaEncoding, RsaKeyPair,
@@ -14,36 +13,7 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer as _;
 
 use crate::Key;
-
-/// Signature scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SignatureScheme {
-    /// RSA with PKCS #1 padding over the DigestInfo of the message (RFC 8017, 8.2).
-    RsaPkcs1(Hash),
-    /// RSA-PSS (RFC 8017, 8.1); the salt is as long as the hash.
-    RsaPss(Hash),
-    /// RSA with PKCS #1 padding over the message itself (RFC 2409, 5.1).
-    RsaRaw,
-    /// ECDSA over P-256 with SHA-256; the signature is r followed by s.
-    P256,
-    /// ECDSA over P-384 with SHA-384.
-    P384,
-    /// ECDSA over P-521 with SHA-512.
-    P521,
-}
-
-/// Hash of a signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hash {
-    /// SHA-1, for old peers.
-    Sha1,
-    /// SHA-256.
-    Sha256,
-    /// SHA-384.
-    Sha384,
-    /// SHA-512.
-    Sha512,
-}
+use crate::scheme::{Hash, SignatureScheme};
 
 /// Private key for signatures.
 pub struct Signing(Kind);
@@ -61,20 +31,6 @@ impl std::fmt::Debug for Signing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Signing")
     }
-}
-
-/// SHA-1 digest, by which IKE names the keys of authorities (RFC 7296, 3.7).
-pub fn sha1(bytes: &[u8]) -> [u8; 20] {
-    let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, bytes);
-    hash.as_ref().try_into().unwrap_or_default()
-}
-
-/// DigestInfo of SHA-1 in DER (RFC 8017, 9.2).
-fn named_sha1(message: &[u8]) -> Vec<u8> {
-    const NAME: [u8; 15] = [
-        0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04, 0x14,
-    ];
-    [&NAME[..], &sha1(message)].concat()
 }
 
 /// System random number generator, for blinding the private key operation.
@@ -165,7 +121,7 @@ impl Signing {
         };
         let encoding: &dyn RsaEncoding = match way {
             SignatureScheme::RsaRaw => return raw(message),
-            SignatureScheme::RsaPkcs1(Hash::Sha1) => return raw(&named_sha1(message)),
+            SignatureScheme::RsaPkcs1(Hash::Sha1) => return raw(&Hash::Sha1.digest_info(message)),
             SignatureScheme::RsaPkcs1(Hash::Sha256) => &signature::RSA_PKCS1_SHA256,
             SignatureScheme::RsaPkcs1(Hash::Sha384) => &signature::RSA_PKCS1_SHA384,
             SignatureScheme::RsaPkcs1(Hash::Sha512) => &signature::RSA_PKCS1_SHA512,

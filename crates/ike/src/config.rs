@@ -333,8 +333,21 @@ pub trait Signer: Send + Sync {
     /// Returns true if the key supports the scheme.
     fn can(&self, scheme: Scheme) -> bool;
 
-    /// Signs a message; `None` if the key does not support the scheme.
-    fn sign(&self, scheme: Scheme, message: &[u8]) -> Option<Vec<u8>>;
+    /// Signs a message. A key that takes its time begins with the signature and returns [`NoSignature::Pending`]: the
+    /// engine asks again with the same scheme and message.
+    ///
+    /// # Errors
+    /// There is no signature, or not yet.
+    fn sign(&self, scheme: Scheme, message: &[u8]) -> Result<Vec<u8>, NoSignature>;
+}
+
+/// Reason for which a key returns no signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoSignature {
+    /// The signature is not made yet.
+    Pending,
+    /// The key cannot sign, for this reason.
+    Failed(String),
 }
 
 /// Checks certificate chains and the signatures of their keys.

@@ -26,13 +26,14 @@ mod message;
 mod mode_config;
 mod mschap;
 mod suite;
+mod tls_key;
 mod v1;
 mod v2;
 
 pub use config::{
     Auth, Certified, EapLogin, EapMethod, Exchange, GeneratePolicy, Id, Identity, Level, Mode,
-    ModeConfig, Peer, PeerId, Policy, PolicyId, Profile, Proposal, ProposalCheck, Protocol,
-    RemoteId, Scheme, Secret, Selector, Signer, Verifier,
+    ModeConfig, NoSignature, Peer, PeerId, Policy, PolicyId, Profile, Proposal, ProposalCheck,
+    Protocol, RemoteId, Scheme, Secret, Selector, Signer, Verifier,
 };
 pub use crypto::Entropy;
 pub use eap::EapServer;
@@ -43,3 +44,4 @@ pub use event::{
 };
 pub use gate::{CHALLENGE_BYTES, Gate, Sort};
 pub use suite::{ChildSuite, Cipher, Encryption, Group, Hash, Kind};
+pub use tls_key::tls_signing_key;

@@ -101,12 +101,33 @@ impl Attempt {
         if is_data(packet) || packet.len() > MAX_CONTROL_BYTES {
             return Err(Fault::Malformed.into());
         }
+        self.step(now, out, |session, record, notices| {
+            session.receive(packet, Some(record), now, notices)
+        })
+    }
+
+    /// Continues a negotiation whose TLS was on another thread.
+    fn resume(&mut self, now: Instant, out: &mut Vec<Action>) -> Result<(), Failure> {
+        self.step(now, out, |session, record, notices| {
+            session.resume(Some(record), now, notices)
+        })
+    }
+
+    /// Lets the session handle something, and then handles what the server sent.
+    fn step(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<Action>,
+        work: impl FnOnce(
+            &mut Session,
+            &dyn Fn(Source) -> Record,
+            &mut Vec<Notice>,
+        ) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut notices = Vec::new();
-        let (settings, token) = (&self.settings, self.token.as_ref());
+        let (settings, token, path) = (&self.settings, self.token.as_ref(), self.session.path);
         let record = |source| client_record(source, settings, token, path);
-        let result = self
-            .session
-            .receive(packet, Some(&record), now, &mut notices);
+        let result = work(&mut self.session, &record, &mut notices);
         for notice in notices {
             self.notice(notice, now, out)?;
         }
@@ -343,6 +364,7 @@ impl Machine for Client {
         self.with_session(now, out, |attempt, out| {
             if !attempt.session.is_ending() {
                 attempt.request(now);
+                attempt.resume(now, out)?;
             }
             attempt.session.tick(now, out).map_err(Failure::Ended)
         });

@@ -53,5 +53,5 @@ pub use push::{Address6, Framing, Push, Route, Route6, Topology};
 pub use server::{Server, Timer};
 pub use static_key::StaticKey;
 pub use suite::{Bits, Cipher, Digest, DirectionKeys, Keys, Suite, digest_from_name};
-pub use tls::TlsConfig;
+pub use tls::{Job, Runner, TlsConfig};
 pub use wrap::Protection;

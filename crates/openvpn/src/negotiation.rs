@@ -55,7 +55,7 @@ impl Negotiation {
         rng: &mut Rng,
         now: Instant,
     ) -> Self {
-        let is_client = matches!(config, TlsConfig::Client(..));
+        let is_client = config.is_client();
         let mut reliable = Reliable::default();
         if let Some(reset) = reset {
             reliable.push(reset, Vec::new());
@@ -114,13 +114,20 @@ impl Negotiation {
         let Some(tls) = &mut self.tls else {
             return Ok(());
         };
-        while let Some(payload) = self.reliable.next_received() {
-            let received = tls.receive(&payload);
-            if let Err(error) = received {
-                // The alert tells the peer why.
-                self.flush();
-                return Err(tls_failure(error));
-            }
+        let mut processed = tls.take_back();
+        while processed.is_ok()
+            && !tls.is_away()
+            && let Some(payload) = self.reliable.next_received()
+        {
+            processed = tls.receive(payload);
+        }
+        if let Err(error) = processed {
+            // The alert tells the peer why.
+            self.flush();
+            return Err(tls_failure(error));
+        }
+        if tls.is_away() {
+            return Ok(());
         }
         let is_established = tls.is_established();
         while let Some(plaintext) = self.tls.as_mut().and_then(Tls::next_plaintext) {
@@ -136,6 +143,11 @@ impl Negotiation {
             true => Ok(()),
             false => Err(Reason::Handshake.into()),
         }
+    }
+
+    /// Returns true while another thread has the TLS connection: [`Negotiation::advance`] takes it back.
+    pub(crate) fn is_away(&self) -> bool {
+        self.tls.as_ref().is_some_and(Tls::is_away)
     }
 
     /// Reads the plaintext of one TLS record.

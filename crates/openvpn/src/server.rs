@@ -279,7 +279,13 @@ impl Server {
     }
 
     fn tick_session(&mut self, id: SessionId, now: Instant, out: &mut Vec<Action>) {
-        self.with_session(id, now, out, |_, entry, out| {
+        self.with_session(id, now, out, |context, entry, out| {
+            let mut notices = Vec::new();
+            let resumed = entry.session.resume(None, now, &mut notices);
+            for notice in notices {
+                context.notice(entry, notice, now, out)?;
+            }
+            resumed?;
             entry.session.tick(now, out).map_err(Failure::Ended)
         });
     }

@@ -16,6 +16,8 @@ use crate::wrap::{Protection, Wrapper};
 
 /// Time for a negotiation (OpenVPN: `hand-window`).
 const NEGOTIATION_TIMEOUT: Duration = Duration::from_secs(60);
+/// Interval of looks for a TLS connection that another thread has.
+const RESUME_INTERVAL: Duration = Duration::from_millis(10);
 /// Lifetime of a replaced key (OpenVPN: `tran-window`). Peers send with it for another minute at least.
 const TRANSITION: Duration = Duration::from_secs(3600);
 /// Least time between renegotiations.
@@ -64,6 +66,8 @@ pub(crate) struct Session {
     next: Option<Negotiation>,
     /// The replaced negotiation, and the time when its key ends.
     previous: Option<(Negotiation, Instant)>,
+    /// Time to look for a TLS connection that another thread has.
+    resume_at: Option<Instant>,
     pub(crate) parameters: Option<Parameters>,
     /// Time when keys are renewed, and the earliest time.
     renew_at: Option<Instant>,
@@ -140,6 +144,7 @@ impl Session {
             current,
             next: None,
             previous: None,
+            resume_at: None,
             parameters: None,
             renew_at: None,
             renew_from: now,
@@ -200,7 +205,6 @@ impl Session {
         if opcode == Opcode::SoftReset && self.may_renegotiate(key_id) {
             self.begin_renegotiation(key_id, now);
         }
-        let is_first = self.parameters.is_none() && self.current.key_id == key_id;
         let negotiation = self.negotiation(key_id).ok_or(Fault::Key)?;
         if !negotiation.reliable.acknowledge(&body.acks) {
             return Err(Fault::Sequence.into());
@@ -208,16 +212,54 @@ impl Session {
         let stored = body
             .message
             .map_or(Ok(()), |message| negotiation.store(opcode, message));
+        self.received_at = self.received_at.max(now);
+        self.advance(key_id, record, now, notices)?;
+        stored.map_err(Failure::Ignored)
+    }
+
+    /// Continues a negotiation with the messages that it has received.
+    fn advance(
+        &mut self,
+        key_id: u8,
+        record: Option<&dyn Fn(Source) -> Record>,
+        now: Instant,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), Failure> {
+        let is_first = self.parameters.is_none() && self.current.key_id == key_id;
+        let Some(negotiation) = self.negotiation(key_id) else {
+            return Ok(());
+        };
         let mut received = Vec::new();
         let advanced = negotiation.advance(record, &mut received);
-        self.received_at = self.received_at.max(now);
+        if negotiation.is_away() {
+            self.resume_at = Some(now + RESUME_INTERVAL);
+        }
         notices.extend(received.into_iter().map(|received| match received {
             Received::Record(record) if is_first => Notice::FirstRecord(record),
             Received::Record(record) => Notice::Renewal(record),
             Received::Text(text) => Notice::Text(text),
         }));
-        advanced?;
-        stored.map_err(Failure::Ignored)
+        advanced
+    }
+
+    /// Continues the negotiations whose TLS was on another thread, once it is time to look for it.
+    ///
+    /// # Errors
+    /// The session ends.
+    pub(crate) fn resume(
+        &mut self,
+        record: Option<&dyn Fn(Source) -> Record>,
+        now: Instant,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), Failure> {
+        if self.resume_at.take_if(|at| *at <= now).is_none() {
+            return Ok(());
+        }
+        let all = [Some(&self.current), self.next.as_ref()];
+        let away = all.map(|one| one.filter(|one| one.is_away()).map(|one| one.key_id));
+        away.into_iter()
+            .flatten()
+            .try_for_each(|key_id| self.advance(key_id, record, now, notices))
     }
 
     /// Checks the session ids of a packet, and learns that of the server from its reset.
@@ -460,6 +502,7 @@ impl Session {
             .filter_map(|negotiation| negotiation.reliable.deadline());
         let is_open = self.parameters.is_some() && !self.is_ending();
         let timers = [
+            self.resume_at,
             self.ends_at,
             (self.parameters.is_none() && !self.is_ending()).then_some(self.open_until),
             self.next

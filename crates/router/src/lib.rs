@@ -43,7 +43,9 @@ pub mod records;
 mod replace;
 pub mod rib;
 mod running;
+mod signer;
 pub mod store;
+pub mod tls;
 mod tools;
 
 pub use clock::DayClock;

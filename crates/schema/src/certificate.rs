@@ -150,6 +150,7 @@ pub(crate) static MENU: Menu = Menu {
     kept: &[
         Property::new("der", Kind::Text, "Certificate in DER").kept(),
         Property::new("key", Kind::Text, "Private key").kept(),
+        Property::new("card-key", Kind::Bool, "The private key is in a token").kept(),
         Property::new("key-stays", Kind::Bool, "The private key is not exported").kept(),
         Property::new("revoked-by", Kind::Text, "Revoked certificates").kept(),
     ],
@@ -215,17 +216,17 @@ pub(crate) static MENU: Menu = Menu {
                 argument("template", CERTIFICATE, "Template"),
             ],
         ),
-        idle_command(
+        command(
             "card-reinstall",
-            "Set the smart card up again",
+            "Load the token again, store its PIN, and find the keys of certificates in it",
             &[
                 AS_VALUE,
                 argument("pin", Kind::Sized { min: 0, max: 20 }, "Pin"),
             ],
         ),
-        idle_command(
+        command(
             "card-verify",
-            "Check the smart card's PIN",
+            "Check the PIN of the token, by default the stored PIN",
             &[
                 AS_VALUE,
                 argument("pin", Kind::Sized { min: 0, max: 20 }, "Pin"),

@@ -8,6 +8,8 @@ pub(crate) const END: &[u8] = b"\r\n\r\n";
 pub(crate) const MAX_HEAD: usize = 4096;
 /// Method of an SSTP connection.
 const METHOD: &str = "SSTP_DUPLEX_POST";
+/// First bytes of an SSTP connection, by which a server tells it from other requests of its port.
+pub const FIRST_BYTES: &[u8] = b"SSTP_DUPLEX_POST ";
 /// Path of an SSTP connection.
 const PATH: &str = "/sra_{BA195980-CD49-458b-9E23-C84EE0ADCD75}/";
 /// Length of the endless bodies of both directions.

@@ -26,6 +26,7 @@ use super::rig::{DrivenWorker, EGRESS, INGRESS, OWN4, Rig};
 use super::rules::{Build, Lists};
 use super::tunnels::TunnelKind;
 use super::{Family, Invalid, Options, Row, bridged, protected, queued, traffic};
+use crate::ovpn;
 use dataplane::encap::between::Carries;
 use dataplane::firewall::Firewall;
 use dataplane::interface::Details;
@@ -50,6 +51,10 @@ pub const HOME: &[&str] = &[
     "esp+home-fasttrack",
     "wireguard+home",
     "wireguard+home-fasttrack",
+    "ovpn-udp-gcm+home",
+    "ovpn-udp-gcm+home-fasttrack",
+    "ovpn-cbc-sha1+home",
+    "ovpn-cbc-sha1+home-fasttrack",
     "queues+home",
     "queues+home-fasttrack",
     "bridge+home",
@@ -110,6 +115,8 @@ impl Layer {
             "vxlan" => Self::Tunnel(TunnelKind::Vxlan),
             "esp" => Self::Esp,
             "wireguard" => Self::Tunnel(TunnelKind::Wireguard),
+            "ovpn-udp-gcm" => Self::Tunnel(TunnelKind::Ovpn(ovpn::GCM)),
+            "ovpn-cbc-sha1" => Self::Tunnel(TunnelKind::Ovpn(ovpn::CBC_SHA1)),
             "queues" => Self::Queues,
             "branch" => Self::Branch,
             _ => Self::Bridge,

@@ -8,6 +8,7 @@ use crate::bridged::{BRIDGE, BRIDGE_MAC};
 use crate::ends::Record;
 use crate::far::{ESP, ETHERNET, Far, GRE, IPIP};
 use crate::hops::{self, GATEWAYS};
+use crate::ovpn;
 use crate::packets::link_of;
 use crate::rig::{CLIENT_MAC, FAR_MAC, FAR_VLAN, MAC, OWN4};
 use crate::tunnels::{TunnelKind, WIREGUARD};
@@ -49,6 +50,7 @@ pub(super) fn outer_packets(layer: Layer) -> Vec<Matcher> {
         Layer::Tunnel(TunnelKind::Between(_)) => protocol(GRE),
         Layer::Tunnel(TunnelKind::Vxlan) => port(wire::vxlan::PORT),
         Layer::Tunnel(TunnelKind::Wireguard) => port(WIREGUARD),
+        Layer::Tunnel(TunnelKind::Ovpn(_)) => port(ovpn::PORT),
         Layer::Esp | Layer::Branch => protocol(ESP),
         Layer::Vlan | Layer::Pppoe | Layer::Queues | Layer::Bridge => Vec::new(),
     }

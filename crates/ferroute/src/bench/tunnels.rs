@@ -1,4 +1,5 @@
-//! `ferroute bench tunnels`: brings up L2TP or PPTP sessions between two routers, and measures setup rate and memory.
+//! `ferroute bench tunnels`: brings up sessions of L2TP, PPTP, SSTP or OpenVPN between two routers, and measures
+//! setup rate and memory.
 //!
 //! ```text
 //! clients [ a router with a client item per session ] eth0 ── ether1 [ router with the server ]
@@ -67,6 +68,9 @@ pub(super) fn run(asked: &Tunnels) -> Result<(), String> {
     };
     let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
     let server = start(&lab, SERVER, &server_configuration(asked))?;
+    for command in asked.kind.begin() {
+        server.exec(command)?;
+    }
     let before = server.resident_kib();
     let begin = Instant::now();
     let clients = start(&lab, CLIENTS, &client_configuration(asked))?;
@@ -131,7 +135,8 @@ fn server_configuration(asked: &Tunnels) -> String {
         "/ip address add address=10.254.0.1/24 interface=ether1\n\
          /ip pool add name=users ranges=10.64.0.2-10.79.255.254\n\
          /ppp profile add name=user local-address=10.255.0.1 remote-address=users change-tcp-mss=no\n\
-         /interface {service}-server server set enabled=yes default-profile=user authentication=chap\n"
+         {}\n",
+        asked.kind.server()
     );
     for number in 0..asked.sessions {
         let _ = writeln!(
@@ -150,11 +155,19 @@ fn client_configuration(asked: &Tunnels) -> String {
         let _ = writeln!(
             text,
             "/interface {service}-client add name=c{number} connect-to=10.254.0.1 user=u{number} password=p{number} \
-             profile=default disabled=no"
+             profile=default disabled=no {}",
+            asked.kind.client()
         );
     }
     text
 }
+
+/// Commands that make the certificate of a server with TLS.
+const CERTIFICATE: [&str; 2] = [
+    "/certificate/add name=vpn common-name=server key-usage=key-cert-sign,digital-signature,tls-server \
+     key-size=prime256v1",
+    "/certificate/sign vpn",
+];
 
 impl Tunnel {
     /// Returns the name of the service: `l2tp`.
@@ -162,6 +175,44 @@ impl Tunnel {
         match self {
             Self::L2tp => "l2tp",
             Self::Pptp => "pptp",
+            Self::Sstp => "sstp",
+            Self::Ovpn => "ovpn",
+        }
+    }
+
+    /// Returns the command that configures the server.
+    const fn server(self) -> &'static str {
+        match self {
+            Self::L2tp => {
+                "/interface l2tp-server server set enabled=yes default-profile=user authentication=chap"
+            }
+            Self::Pptp => {
+                "/interface pptp-server server set enabled=yes default-profile=user authentication=chap"
+            }
+            Self::Sstp => {
+                "/interface sstp-server server set default-profile=user authentication=mschap2"
+            }
+            Self::Ovpn => {
+                "/interface ovpn-server server add name=ovpn1 protocol=udp cipher=aes256-gcm default-profile=user"
+            }
+        }
+    }
+
+    /// Returns the commands by which a configured server begins to serve.
+    fn begin(self) -> Vec<&'static str> {
+        let enable = match self {
+            Self::L2tp | Self::Pptp => return Vec::new(),
+            Self::Sstp => "/interface/sstp-server/server/set enabled=yes certificate=vpn",
+            Self::Ovpn => "/interface/ovpn-server/server/set ovpn1 certificate=vpn disabled=no",
+        };
+        CERTIFICATE.into_iter().chain([enable]).collect()
+    }
+
+    /// Returns the properties of a client beside server and user.
+    const fn client(self) -> &'static str {
+        match self {
+            Self::L2tp | Self::Pptp | Self::Sstp => "",
+            Self::Ovpn => "protocol=udp cipher=aes256-gcm",
         }
     }
 }

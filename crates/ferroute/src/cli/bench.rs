@@ -170,6 +170,10 @@ pub(crate) enum Tunnel {
     L2tp,
     /// PPTP.
     Pptp,
+    /// SSTP.
+    Sstp,
+    /// OpenVPN by UDP.
+    Ovpn,
 }
 
 /// Measurement of queues.

@@ -110,6 +110,16 @@ pub(crate) struct Run {
     /// File with a passphrase that encrypts the configuration, in place of a key.
     #[arg(long, value_name = "FILE")]
     pub(crate) store_passphrase_file: Option<PathBuf>,
+    /// PKCS #11 module (a shared library) of a smart card or another token that keeps private keys of certificates.
+    /// /certificate/card-reinstall pin=... stores its PIN.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_module: Option<PathBuf>,
+    /// Label of the token, if the module has several. Default: the first one.
+    #[arg(long, value_name = "LABEL", requires = "token_module")]
+    pub(crate) token_label: Option<String>,
+    /// Folder that the module writes to, such as that of SoftHSM's tokens: the router may write to no others.
+    #[arg(long, value_name = "FOLDER", requires = "token_module")]
+    pub(crate) token_folder: Option<PathBuf>,
     /// If files of the stored configuration are damaged, accept the last good state: rewrite it, log what is
     /// lost, and set the damaged files aside. Without this option the router runs that state and refuses
     /// changes.

@@ -14,5 +14,5 @@ pub(crate) mod radsec;
 pub(crate) mod resolve;
 pub(crate) mod streams;
 pub(crate) mod syslog;
-pub(crate) mod trust;
+pub(crate) mod token;
 pub(crate) mod web;

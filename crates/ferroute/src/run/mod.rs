@@ -34,6 +34,7 @@ use crate::inlet::probes::Probes;
 use crate::inlet::radsec::RadSec;
 use crate::inlet::streams::{Exchange, Streams};
 use crate::inlet::syslog::Syslog;
+use crate::inlet::token::TokenReports;
 use crate::run::patterns::Patterns;
 use crate::run::shared::{Shared, local_clock};
 use crate::run::workers::Workers;
@@ -173,7 +174,8 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         .iter_mut()
         .map(|worker| Umem::of(worker.pool()))
         .collect();
-    let confinement = Confinement::of(&place, devices::captures(&specs));
+    let written = devices::captures(&specs);
+    let confinement = Confinement::of(&place, written.into_iter().chain(run.token_folder.clone()));
     let mut devices = Devices::new(specs, run, &place, memory)?;
     devices.learn(instance.control(), seed());
     waiting
@@ -187,6 +189,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     }
     let host = host_plane(run, &confinement).map(Arc::new);
     confinement.enter();
+    let token = TokenReports::start(run, state.as_ref(), waiting.waker())?;
     crate::session::hashing::open();
     let exchange = Arc::new(Exchange::new(instance.control().workers().streams()));
     let workers = Workers::start(workers, &waiting.waker(), exchange.passed(), started)
@@ -205,7 +208,6 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
     let offers = services::offers(&shared, state.as_ref())?;
-    let services = Services::new(offers, run.listen, &shared, state.as_ref())?;
     let names = Names::new(host.clone(), waiting.waker());
     let patterns = Patterns::new(waiting.waker());
     let probes = Probes::new(host.clone(), waiting.waker());
@@ -215,6 +217,8 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let mails = Mails::new(host.clone(), waiting.waker());
     let radsec = RadSec::new(waiting.waker());
     let streams = Streams::new(host.clone(), waiting.waker(), exchange);
+    let sharing = streams.sharing();
+    let services = Services::new(offers, run.listen, &shared, state.as_ref(), sharing)?;
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -235,6 +239,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 mails,
                 radsec,
                 streams,
+                token,
                 syslog: Syslog::default(),
                 heap: Heap::default(),
             };
@@ -359,6 +364,7 @@ struct Outside {
     names: Names,
     patterns: Patterns,
     probes: Probes,
+    token: TokenReports,
     fetches: PageFetches,
     bandwidth: BandwidthTests,
     adlists: AdLists,
@@ -447,6 +453,7 @@ impl Outside {
     /// Brings devices and services in line with the configuration, and lets the store rest. Returns the scripts that
     /// are due.
     fn follow_configuration(&mut self, instance: &mut Instance) -> Vec<script::Job> {
+        self.token.follow(instance);
         if let Err(error) = self.devices.follow(instance) {
             tracing::error!("{error}");
         }

@@ -35,6 +35,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_rustls::TlsAcceptor;
 
 use crate::host::HostPlane;
+use crate::inlet::streams::{Requested, SecuredConnection, Sharing};
 use crate::run::shared::Shared;
 use crate::session::access::{LoginSession, Proof};
 use admission::CommandAdmission;
@@ -200,6 +201,8 @@ pub(crate) struct Services {
     /// Services that run with limitations, and the reasons.
     lacking: BTreeMap<&'static str, String>,
     names: names::Names,
+    /// Servers of features at ports of services.
+    sharing: Sharing,
 }
 
 /// Parameters of new connections.
@@ -207,6 +210,8 @@ struct Terms {
     service: Service,
     /// TLS parameters, if the service uses TLS.
     tls: Option<TlsAcceptor>,
+    /// Certificate of these parameters as DER; empty for the router's own.
+    certificate: Arc<[u8]>,
 }
 
 /// An open service.
@@ -236,6 +241,7 @@ impl Services {
         listen: Option<Listen>,
         shared: &Arc<Shared>,
         state: Option<&StateFolder>,
+        sharing: Sharing,
     ) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
@@ -254,6 +260,7 @@ impl Services {
             failed: BTreeMap::new(),
             lacking: BTreeMap::new(),
             names: names::Names::new(shared),
+            sharing,
         })
     }
 
@@ -314,10 +321,14 @@ impl Services {
         let mut terms = Terms {
             service: service.clone(),
             tls: None,
+            certificate: Arc::default(),
         };
         if self.offers[index].tls {
             let (acceptor, lack) = self.tls.of(service, store);
             terms.tls = Some(acceptor);
+            if lack.is_none() {
+                terms.certificate = tls::certificate(store, &service.certificate);
+            }
             self.lacking.extend(lack.map(|lack| (name, lack)));
         }
         let terms = Arc::new(terms);
@@ -361,6 +372,7 @@ impl Services {
                     pending: Arc::clone(&open.pending),
                     sessions: Arc::clone(&open.sessions),
                     speaker: Arc::clone(&offer.speaker),
+                    sharing: self.sharing.clone(),
                 };
                 let accepting = runtime.spawn(acceptor.accept(listener));
                 open.listeners
@@ -391,6 +403,7 @@ struct Acceptor {
     pending: Arc<PendingLogins>,
     sessions: Arc<AtomicUsize>,
     speaker: Arc<dyn Speaker>,
+    sharing: Sharing,
 }
 
 impl Acceptor {
@@ -431,19 +444,34 @@ impl Acceptor {
             let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
             let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis);
         }
+        let local = stream.local_addr();
         let stream = ClosableStream::new(stream, cut);
-        let speaker = Arc::clone(&self.speaker);
+        let (speaker, sharing) = (Arc::clone(&self.speaker), self.sharing.clone());
         tokio::spawn(async move {
-            match &terms.tls {
-                None => speaker.serve(Box::new(stream), peer).await,
-                Some(tls) => {
-                    let accepted = tls.accept(stream);
-                    match tokio::time::timeout(HANDSHAKE_TIMEOUT, accepted).await {
-                        Ok(Ok(stream)) => speaker.serve(Box::new(stream), peer).await,
-                        Ok(Err(error)) => tracing::debug!("{}: {address}: {error}", peer.service),
-                        Err(_) => tracing::debug!("{}: {address}: no handshake", peer.service),
-                    }
+            let (Some(tls), Ok(local)) = (&terms.tls, local) else {
+                return speaker.serve(Box::new(stream), peer).await;
+            };
+            let sorted = async {
+                let stream = tls.accept(stream).await?;
+                let suite = stream.get_ref().1.negotiated_cipher_suite();
+                let connection = SecuredConnection {
+                    suite: suite.map(|suite| suite.suite()),
+                    stream,
+                    local,
+                    remote: peer.address,
+                    certificate: Arc::clone(&terms.certificate),
+                };
+                sharing.sort(terms.service.port, connection).await
+            };
+            match tokio::time::timeout(HANDSHAKE_TIMEOUT, sorted).await {
+                Ok(Ok(Requested::Service(stream))) => speaker.serve(Box::new(stream), peer).await,
+                Ok(Ok(Requested::Feature(connection))) => {
+                    // Its server has limits of its own.
+                    drop(peer);
+                    connection.serve().await;
                 }
+                Ok(Err(error)) => tracing::debug!("{}: {address}: {error}", peer.service),
+                Err(_) => tracing::debug!("{}: {address}: no handshake", peer.service),
             }
         });
     }

@@ -13,7 +13,14 @@ use router::private::close_to_others;
 const FOLDER: &str = "history";
 
 /// Lines with these words are not stored, since a secret follows.
-const SECRET_WORDS: [&str; 5] = ["password", "secret", "passphrase", "private-key", "-key="];
+const SECRET_WORDS: [&str; 6] = [
+    "password",
+    "secret",
+    "passphrase",
+    "private-key",
+    "-key=",
+    "pin=",
+];
 
 /// Location of a user's history; nowhere without a state folder.
 #[derive(Clone, Debug)]

@@ -91,6 +91,7 @@ mod stories;
 mod subscribers;
 mod switch;
 mod throughput;
+mod token;
 mod trace;
 mod traceroute;
 mod tunnels;

@@ -7,7 +7,7 @@
 use crate::carriers::{SSTP, no_drops, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
-use crate::world::{Folder, Server, have, lab, until, works};
+use crate::world::{Folder, Server, have, lab, run, until, works};
 
 #[test]
 fn sessions_of_sstp_have_bindings_and_queues() {
@@ -75,6 +75,55 @@ fn a_server_needs_a_certificate_a_free_port_and_a_cipher() {
     server.exec("/interface/sstp-server/server/set port=443 tls-version=only-1.2");
     let _client = SSTP.dial(&lab, "");
     until("a packet gets through", || reaches(&lab, "", "10.2.0.2"));
+}
+
+#[test]
+fn www_ssl_and_sstp_share_a_port_by_what_the_client_asks_for() {
+    let test = "www_ssl_and_sstp_share_a_port_by_what_the_client_asks_for";
+    let Some(lab) = have(test, &["ping", "curl"])
+        .then(|| lab(test, &SITES))
+        .flatten()
+    else {
+        return;
+    };
+    let server = SSTP.serve(&lab, "");
+    server.exec("/ip/service/set www-ssl disabled=no");
+    let refused = "TCP port 443 belongs to the service www-ssl of /ip/service: \
+        it shares the port with a server that has the same certificate";
+    until(refused, || server.log().contains(refused));
+    server.exec("/ip/service/set www-ssl certificate=vpn");
+    let client = SSTP.dial(&lab, "");
+    let page = || {
+        let page = "curl -sS -k -m 5 -o /dev/null -w %{http_code} https://10.2.0.1/";
+        run(&lab, "two", page).contains("200")
+    };
+    until("a page beside the session", page);
+    until("a packet gets through", || reaches(&lab, "", "10.2.0.2"));
+    assert!(page());
+    for (setting, refused) in [
+        (
+            "verify-client-certificate=yes",
+            "verify-client-certificate=yes would ask",
+        ),
+        (
+            "verify-client-certificate=no tls-version=only-1.2",
+            "the same tls-version",
+        ),
+    ] {
+        server.exec(&format!("/interface/sstp-server/server/set {setting}"));
+        until(refused, || server.log().contains(refused));
+    }
+    server.exec("/interface/sstp-server/server/set tls-version=any");
+    SSTP.set_client(&client, "comment=again");
+    until("a session at the shared port", || {
+        reaches(&lab, "", "10.2.0.2")
+    });
+    // Each server may leave the port to the other one.
+    server.exec("/ip/service/set www-ssl disabled=yes");
+    server.exec("/ppp/active/remove [find]");
+    until("a session at a port of its own", || {
+        reaches(&lab, "", "10.2.0.2")
+    });
 }
 
 #[test]

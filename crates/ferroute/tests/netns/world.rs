@@ -163,6 +163,8 @@ pub(crate) struct Start<'a> {
     pub(crate) state: Option<&'a Path>,
     /// Further arguments of `ferroute run`.
     pub(crate) arguments: &'a [&'a str],
+    /// Variables of its environment.
+    pub(crate) environment: &'a [(&'a str, &'a str)],
 }
 
 impl<'a> Start<'a> {
@@ -179,6 +181,7 @@ impl<'a> Start<'a> {
                 .collect(),
             state: None,
             arguments: &[],
+            environment: &[],
         }
     }
 }
@@ -299,6 +302,7 @@ impl Router {
             command.args(["--port", port]);
         }
         command.args(start.arguments);
+        command.envs(start.environment.iter().copied());
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())

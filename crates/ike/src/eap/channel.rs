@@ -1,4 +1,4 @@
-//! TLS client over a message transport: rustls does the handshake, [`Signer`] signs, [`Verifier`] checks the
+//! TLS client over a message transport: rustls does the handshake, [`crate::Signer`] signs, [`Verifier`] checks the
 //! server.
 
 use std::io::{Cursor, Read as _};
@@ -8,15 +8,15 @@ use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::sign::{CertifiedKey, SigningKey};
+use rustls::sign::CertifiedKey;
 use rustls::{
     AlertDescription, ClientConfig, ClientConnection, DigitallySignedStruct, Error,
-    ProtocolVersion, SignatureAlgorithm, SignatureScheme,
+    ProtocolVersion, SignatureScheme,
 };
 
-use crate::config::{Certified, Scheme, Secret, Signer, Verifier};
-use crate::curve::{half, of_der, to_der};
-use crate::suite::Hash;
+use crate::config::{Certified, Secret, Verifier};
+use crate::curve::{half, of_der};
+use crate::tls_key::{SCHEMES, scheme_of, tls_signing_key};
 
 /// Bytes that TLS exports, and leading bytes of them that become the session key (RFC 5216, 2.3).
 const EXPORTED_BYTES: usize = 128;
@@ -31,37 +31,6 @@ const CONTEXT_1_3: &[u8] = &[13];
 const SUCCESS_INDICATION: &[u8] = &[0];
 /// Maximum application data to read per message of the server.
 const MAX_APPLICATION_BYTES: u64 = 64;
-
-/// TLS signature schemes with their IKE equivalents, best first.
-const SCHEMES: [(SignatureScheme, Scheme); 9] = [
-    (SignatureScheme::ECDSA_NISTP256_SHA256, Scheme::EcdsaP256),
-    (SignatureScheme::ECDSA_NISTP384_SHA384, Scheme::EcdsaP384),
-    (SignatureScheme::ECDSA_NISTP521_SHA512, Scheme::EcdsaP521),
-    (
-        SignatureScheme::RSA_PSS_SHA256,
-        Scheme::RsaPss(Hash::Sha256),
-    ),
-    (
-        SignatureScheme::RSA_PSS_SHA384,
-        Scheme::RsaPss(Hash::Sha384),
-    ),
-    (
-        SignatureScheme::RSA_PSS_SHA512,
-        Scheme::RsaPss(Hash::Sha512),
-    ),
-    (
-        SignatureScheme::RSA_PKCS1_SHA256,
-        Scheme::RsaPkcs1(Hash::Sha256),
-    ),
-    (
-        SignatureScheme::RSA_PKCS1_SHA384,
-        Scheme::RsaPkcs1(Hash::Sha384),
-    ),
-    (
-        SignatureScheme::RSA_PKCS1_SHA512,
-        Scheme::RsaPkcs1(Hash::Sha512),
-    ),
-];
 
 /// TLS connection of an EAP-TLS client.
 pub(super) struct Channel {
@@ -160,11 +129,6 @@ fn explain(error: &Error) -> String {
     }
 }
 
-fn scheme_of(scheme: SignatureScheme) -> Option<Scheme> {
-    let known = SCHEMES.iter().find(|(tls, _)| *tls == scheme);
-    known.map(|(_, scheme)| *scheme)
-}
-
 /// Local certificate and key.
 #[derive(Debug)]
 struct ClientCertificate(Arc<CertifiedKey>);
@@ -172,22 +136,9 @@ struct ClientCertificate(Arc<CertifiedKey>);
 impl ClientCertificate {
     fn new(certified: &Certified) -> Option<Self> {
         let chain = certified.chain.iter().cloned().map(CertificateDer::from);
-        let algorithm = match is_elliptic(&*certified.signer)? {
-            true => SignatureAlgorithm::ECDSA,
-            false => SignatureAlgorithm::RSA,
-        };
-        let key = Arc::new(TlsKey {
-            signer: Arc::clone(&certified.signer),
-            algorithm,
-        });
+        let key = tls_signing_key(Arc::clone(&certified.signer))?;
         Some(Self(Arc::new(CertifiedKey::new(chain.collect(), key))))
     }
-}
-
-/// Returns whether a key is an elliptic curve key; `None` for a key that supports no signature scheme of TLS.
-fn is_elliptic(signer: &dyn Signer) -> Option<bool> {
-    let mut can = SCHEMES.iter().filter(|(_, scheme)| signer.can(*scheme));
-    can.next().map(|(_, scheme)| half(*scheme).is_some())
 }
 
 impl ResolvesClientCert for ClientCertificate {
@@ -197,65 +148,6 @@ impl ResolvesClientCert for ClientCertificate {
 
     fn has_certs(&self) -> bool {
         true
-    }
-}
-
-/// Local private key as a rustls signing key.
-struct TlsKey {
-    signer: Arc<dyn Signer>,
-    algorithm: SignatureAlgorithm,
-}
-
-impl std::fmt::Debug for TlsKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "TlsKey({:?})", self.algorithm)
-    }
-}
-
-impl SigningKey for TlsKey {
-    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn rustls::sign::Signer>> {
-        let known = SCHEMES.iter().filter(|(tls, _)| offered.contains(tls));
-        let mut known = known.filter(|(_, scheme)| self.signer.can(*scheme));
-        known.next().map(|(tls, scheme)| {
-            let signer = Arc::clone(&self.signer);
-            Box::new(Signing {
-                signer,
-                tls: *tls,
-                scheme: *scheme,
-            }) as _
-        })
-    }
-
-    fn algorithm(&self) -> SignatureAlgorithm {
-        self.algorithm
-    }
-}
-
-/// Local private key with the negotiated scheme.
-struct Signing {
-    signer: Arc<dyn Signer>,
-    tls: SignatureScheme,
-    scheme: Scheme,
-}
-
-impl std::fmt::Debug for Signing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Signing({:?})", self.scheme)
-    }
-}
-
-impl rustls::sign::Signer for Signing {
-    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        let made = self.signer.sign(self.scheme, message);
-        let made = made.and_then(|made| match half(self.scheme) {
-            Some(half) => to_der(&made, half),
-            None => Some(made),
-        });
-        made.ok_or_else(|| Error::General("the private key cannot sign".into()))
-    }
-
-    fn scheme(&self) -> SignatureScheme {
-        self.tls
     }
 }
 

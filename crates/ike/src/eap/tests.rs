@@ -8,7 +8,9 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion};
 
 use super::{Client, FAILURE, REQUEST, RESPONSE, SUCCESS, Step, TLS, message, read};
-use crate::config::{Certified, EapLogin, EapMethod, Scheme, Secret, Signer, Verifier};
+use crate::config::{
+    Certified, EapLogin, EapMethod, NoSignature, Scheme, Secret, Signer, Verifier,
+};
 use crate::curve::of_der;
 use crate::{Hash, Id};
 
@@ -20,8 +22,9 @@ impl Signer for Pair {
         scheme == Scheme::EcdsaP256
     }
 
-    fn sign(&self, _: Scheme, message: &[u8]) -> Option<Vec<u8>> {
-        of_der(&self.1.sign(message).ok()?, 32)
+    fn sign(&self, _: Scheme, message: &[u8]) -> Result<Vec<u8>, NoSignature> {
+        let made = self.1.sign(message).expect("a signature");
+        Ok(of_der(&made, 32).expect("of this curve"))
     }
 }
 

@@ -145,6 +145,8 @@ pub(crate) struct Common {
 const MAX_WAITING_POLICIES: usize = 1024;
 /// Maximum time to wait for the response to a liveness check.
 pub(crate) const LIVENESS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Interval at which a key that takes its time is asked again for its signature.
+pub(crate) const SIGNATURE_INTERVAL: Duration = Duration::from_millis(10);
 /// Minimum interval between log entries that unauthenticated senders cause.
 const STRANGER_LOG_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of NAT keepalives (RFC 3948, 4).

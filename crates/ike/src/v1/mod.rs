@@ -17,6 +17,8 @@ mod login;
 mod offer;
 mod parts;
 mod phase1;
+mod proof;
+mod proving;
 mod quick;
 mod transaction;
 
@@ -34,6 +36,7 @@ use crate::message::{Chain, Fault, Header, Payload, Version, payloads};
 use crate::suite::Hash;
 use keys::Keys;
 use offer::{Method, Phase1};
+use proof::PendingProof;
 use quick::Quick;
 use transaction::{Asking, Opening, Pending};
 
@@ -159,6 +162,8 @@ pub(crate) struct Sa {
     keys: Option<Keys>,
     natt: Natt,
     last: Last,
+    /// A message of phase 1 whose signature is not made yet.
+    proof: Option<PendingProof>,
     /// Last unanswered message of phase 1 or of a transaction.
     resend: Option<Resend>,
     opening: Opening,
@@ -212,6 +217,7 @@ impl Sa {
             keys: None,
             natt: Natt::None,
             last: Last::default(),
+            proof: None,
             resend: None,
             opening: Opening::Phase1,
             asking: None,
@@ -267,7 +273,7 @@ impl Sa {
         let mut sa = Self::new(common, exchange, cx.now);
         sa.common.spis = (header.initiator, cx.core.random_u64());
         match sa.input(header, bytes, path, cx) {
-            Ok(()) if !sa.last.heard.is_empty() => {
+            Ok(()) if !sa.last.heard.is_empty() || sa.proof.is_some() => {
                 let text = format!("respond new phase 1 ({})", sa.exchange_name());
                 sa.say(Level::Info, &text, cx);
                 Some(sa)
@@ -323,6 +329,7 @@ impl Sa {
                 Ok(())
             }
             Err(Bad::Over(why)) => Err(why),
+            Err(Bad::Later) => Ok(()),
         }
     }
 
@@ -342,6 +349,7 @@ impl Sa {
             self.renew_at = None;
             cx.core.orders.push_back(Order::Renew(self.common.id));
         }
+        self.prove_again(cx)?;
         self.tick_quicks(cx);
         self.common.keep_alive(cx);
         self.ask(cx)
@@ -354,6 +362,7 @@ impl Sa {
             self.renew_at,
             self.common.keepalive_at(),
             self.ask_at(),
+            self.proof.as_ref().map(|proof| proof.again_at),
         ];
         let quicks = self.quicks.values().map(Quick::due);
         let times = times.into_iter().flatten().chain(quicks);
@@ -488,6 +497,8 @@ enum Bad {
     Fault(Fault),
     /// Ends the SA.
     Over(Why),
+    /// Postponed: the key has not signed yet.
+    Later,
 }
 
 impl From<Fault> for Bad {

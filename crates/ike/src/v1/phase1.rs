@@ -10,8 +10,9 @@
 use super::establish::{X509, certificates};
 use super::keys::{Keys, skeyid_psk, skeyid_signature};
 use super::offer::{Method, choose_phase1, phase1};
+use super::proof::Proving;
 use super::{Bad, Natt, Sa, Step, bodies, body, chain, exchange, kind, method_of};
-use crate::config::{Auth, Exchange, Id, Scheme};
+use crate::config::{Auth, Exchange, Id, NoSignature, Scheme};
 use crate::crypto::Agreement;
 use crate::der;
 use crate::describe;
@@ -79,7 +80,7 @@ impl Sa {
     }
 
     /// Sends a message of phase 1 and starts its retransmission.
-    fn ask_phase1(&mut self, bytes: Vec<u8>, state: State, cx: &mut Context<'_>) {
+    pub(super) fn ask_phase1(&mut self, bytes: Vec<u8>, state: State, cx: &mut Context<'_>) {
         self.common.state = state;
         self.resend = Some(Resend::new(vec![bytes.clone()], cx.now));
         self.common.send(bytes, cx);
@@ -92,7 +93,7 @@ impl Sa {
             .unwrap_or_default()
     }
 
-    fn push_vendors(&self, message: &mut Chain) {
+    pub(super) fn push_vendors(&self, message: &mut Chain) {
         if self.common.peer.profile.nat_traversal {
             for vendor in [NATT_RFC, NATT_DRAFT_3, NATT_DRAFT_2N, NATT_DRAFT_2] {
                 message.push(kind::VENDOR, &vendor);
@@ -130,7 +131,7 @@ impl Sa {
         }
     }
 
-    fn push_nat(&self, message: &mut Chain) {
+    pub(super) fn push_nat(&self, message: &mut Chain) {
         let number = match self.natt {
             Natt::None => return,
             Natt::Draft => kind::NAT_D_DRAFT,
@@ -174,6 +175,9 @@ impl Sa {
             }
             return Ok(());
         }
+        if self.proof.is_some() {
+            return Err(Bad::Ignored("ike1-signature-pending"));
+        }
         let expected = Self::first_exchange(header.exchange) == Some(self.exchange);
         if !expected || header.id != 0 {
             return Err(Bad::Ignored("ike1-other-exchange"));
@@ -198,20 +202,25 @@ impl Sa {
             (Exchange::Main, Side::Responder, Step::First) => self.main_first(&found, cx),
             (Exchange::Main, Side::Initiator, Step::First) => self.main_values(header, &found, cx),
             (Exchange::Main, Side::Responder, Step::Second) => self.main_answer_values(&found, cx),
-            (Exchange::Main, Side::Initiator, Step::Second) => self.main_identity(&found, cx),
+            (Exchange::Main, Side::Initiator, Step::Second) => {
+                self.main_identity(&found)?;
+                self.prove(Proving::MainIdentity, message, cx)
+            }
             (Exchange::Main, Side::Responder, Step::Third) => {
                 self.proof_of_peer(&found, vector, path, cx)?;
-                self.main_answer_identity(cx)
+                self.prove(Proving::MainAnswer, message, cx)
             }
             (Exchange::Main, Side::Initiator, Step::Third) => {
                 self.proof_of_peer(&found, vector, path, cx)?;
                 Ok(None)
             }
             (Exchange::Aggressive, Side::Responder, Step::First) => {
-                self.aggressive_answer(&found, cx)
+                let chosen = self.aggressive_values(&found, cx)?;
+                self.prove(Proving::AggressiveAnswer(chosen), message, cx)
             }
             (Exchange::Aggressive, Side::Initiator, Step::First) => {
-                self.aggressive_proof(header, &found, cx)
+                self.aggressive_check(header, &found, cx)?;
+                self.prove(Proving::AggressiveProof, message, cx)
             }
             (Exchange::Aggressive, Side::Responder, Step::Second) => {
                 self.read_nat(&found);
@@ -220,13 +229,13 @@ impl Sa {
             }
             _ => return Err(Bad::Ignored("ike1-unexpected")),
         }?;
-        self.last.set(message, answer);
-        self.advance(cx);
+        self.advance(message, answer, cx);
         Ok(())
     }
 
-    /// Advances the step after an accepted message.
-    fn advance(&mut self, cx: &mut Context<'_>) {
+    /// Advances the step after an accepted message, and stores its answer for repetitions.
+    pub(super) fn advance(&mut self, heard: &[u8], answer: Option<Vec<u8>>, cx: &mut Context<'_>) {
+        self.last.set(heard, answer);
         let aggressive = self.exchange == Exchange::Aggressive;
         self.step = match (self.step, self.common.side) {
             (Step::First, Side::Initiator) if aggressive => Step::Done,
@@ -403,12 +412,8 @@ impl Sa {
         Ok(Some(bytes))
     }
 
-    /// Initiator, main mode: answers message 4 with ID and proof.
-    fn main_identity(
-        &mut self,
-        found: &[Payload<'_>],
-        cx: &mut Context<'_>,
-    ) -> Result<Option<Vec<u8>>, Bad> {
+    /// Initiator, main mode: processes message 4.
+    fn main_identity(&mut self, found: &[Payload<'_>]) -> Result<(), Bad> {
         self.values.1 = body(found, kind::KE)?.to_vec();
         self.nonces.1 = body(found, kind::NONCE)?.to_vec();
         self.read_nat(found);
@@ -417,25 +422,10 @@ impl Sa {
             self.common.move_to_4500();
         }
         self.ids.0 = self.own_id();
-        let mut message = Chain::default().with(kind::ID, &self.ids.0.clone());
-        self.push_proof(&mut message)?;
-        self.push_requests(&mut message);
-        self.push_contact(&mut message, cx);
-        let bytes = self.seal_phase1(exchange::MAIN, &message)?;
-        self.ask_phase1(bytes.clone(), State::Message4, cx);
-        Ok(Some(bytes))
+        Ok(())
     }
 
-    /// Responder, main mode: answers message 5 with ID and proof.
-    fn main_answer_identity(&mut self, cx: &mut Context<'_>) -> Result<Option<Vec<u8>>, Bad> {
-        let mut message = Chain::default().with(kind::ID, &self.ids.1.clone());
-        self.push_proof(&mut message)?;
-        let bytes = self.seal_phase1(exchange::MAIN, &message)?;
-        self.common.send(bytes.clone(), cx);
-        Ok(Some(bytes))
-    }
-
-    fn seal_phase1(&mut self, number: u8, message: &Chain) -> Result<Vec<u8>, Bad> {
+    pub(super) fn seal_phase1(&mut self, number: u8, message: &Chain) -> Result<Vec<u8>, Bad> {
         let mut iv = self
             .keys
             .as_ref()
@@ -448,12 +438,12 @@ impl Sa {
         bytes.ok_or(Bad::Over(Why::Protocol))
     }
 
-    /// Responder, aggressive mode: answers message 1.
-    fn aggressive_answer(
+    /// Responder, aggressive mode: processes message 1, and returns the chosen proposal.
+    fn aggressive_values(
         &mut self,
         found: &[Payload<'_>],
         cx: &mut Context<'_>,
-    ) -> Result<Option<Vec<u8>>, Bad> {
+    ) -> Result<Vec<u8>, Bad> {
         self.read_vendors(found);
         let chosen = self.choose(body(found, kind::SA)?, cx)?;
         self.ids.0 = body(found, kind::ID)?.to_vec();
@@ -467,27 +457,16 @@ impl Sa {
         self.nonces = (body(found, kind::NONCE)?.to_vec(), cx.core.random(32));
         self.derive()?;
         self.ids.1 = self.own_id();
-        let mut message = Chain::default().with(kind::SA, &chosen);
-        message.push(kind::KE, &self.values.1);
-        message.push(kind::NONCE, &self.nonces.1);
-        message.push(kind::ID, &self.ids.1.clone());
-        self.push_proof(&mut message)?;
-        self.push_requests(&mut message);
-        self.push_nat(&mut message);
-        self.push_vendors(&mut message);
-        let bytes = message.message(&self.header(exchange::AGGRESSIVE, 0, 0));
-        self.common.state = State::Message2;
-        self.common.send(bytes.clone(), cx);
-        Ok(Some(bytes))
+        Ok(chosen)
     }
 
-    /// Initiator, aggressive mode: answers message 2 with its proof.
-    fn aggressive_proof(
+    /// Initiator, aggressive mode: processes message 2.
+    fn aggressive_check(
         &mut self,
         header: &Header,
         found: &[Payload<'_>],
         cx: &mut Context<'_>,
-    ) -> Result<Option<Vec<u8>>, Bad> {
+    ) -> Result<(), Bad> {
         self.common.spis.1 = header.responder;
         self.chosen(body(found, kind::SA)?)?;
         self.read_vendors(found);
@@ -499,14 +478,7 @@ impl Sa {
         if self.is_translated() {
             self.common.move_to_4500();
         }
-        let mut message = Chain::default();
-        self.push_proof(&mut message)?;
-        self.push_contact(&mut message, cx);
-        self.push_nat(&mut message);
-        let bytes = self.seal_phase1(exchange::AGGRESSIVE, &message)?;
-        self.resend = None;
-        self.common.send(bytes.clone(), cx);
-        Ok(Some(bytes))
+        Ok(())
     }
 
     /// Derives all keys from the public values and nonces.
@@ -574,7 +546,7 @@ impl Sa {
     }
 
     /// Appends the local proof, and the certificates for it.
-    fn push_proof(&self, message: &mut Chain) -> Result<(), Bad> {
+    pub(super) fn push_proof(&self, message: &mut Chain, cx: &mut Context<'_>) -> Result<(), Bad> {
         let proof = self.proof(self.common.side);
         let Some(Auth::Signature(certified)) = self.auth() else {
             message.push(kind::HASH, &proof);
@@ -583,15 +555,20 @@ impl Sa {
         for certificate in &certified.chain {
             message.push(kind::CERT, &[&[X509], certificate.as_slice()].concat());
         }
-        let signature = certified.signer.sign(Scheme::RsaRaw, &proof);
-        message.push(
-            kind::SIGNATURE,
-            &signature.ok_or(Bad::Over(Why::Authentication))?,
-        );
-        Ok(())
+        match certified.signer.sign(Scheme::RsaRaw, &proof) {
+            Ok(signature) => {
+                message.push(kind::SIGNATURE, &signature);
+                Ok(())
+            }
+            Err(NoSignature::Pending) => Err(Bad::Later),
+            Err(NoSignature::Failed(why)) => {
+                self.say(Level::Error, &format!("no signature: {why}"), cx);
+                Err(Bad::Over(Why::Authentication))
+            }
+        }
     }
 
-    fn push_requests(&self, message: &mut Chain) {
+    pub(super) fn push_requests(&self, message: &mut Chain) {
         if let Some(Auth::Signature(certified)) = self.auth() {
             for name in certified.verifier.names() {
                 message.push(kind::CERT_REQUEST, &[&[X509], name.as_slice()].concat());
@@ -599,7 +576,7 @@ impl Sa {
         }
     }
 
-    fn push_contact(&self, message: &mut Chain, cx: &Context<'_>) {
+    pub(super) fn push_contact(&self, message: &mut Chain, cx: &Context<'_>) {
         let remote = self.common.remote.ip();
         let others = cx.core.children.has_remote(remote);
         if self.common.peer.send_initial_contact && !others {

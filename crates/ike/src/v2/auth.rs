@@ -3,12 +3,13 @@
 use core::net::IpAddr;
 
 use super::child::ChildRequest;
+use super::proof::{Proof, Proving};
 use super::prove::certificates;
 use super::{
     OPENING_TIMEOUT, Reply, Request, Sa, Stage, bodies, body, error, exchange, kind, notified,
     notify, push_notify, refusal,
 };
-use crate::config::{Auth, EapMethod, GeneratePolicy, Id, PolicyId, RemoteId};
+use crate::config::{Auth, EapMethod, GeneratePolicy, Id, NoSignature, PolicyId, RemoteId};
 use crate::der;
 use crate::describe;
 use crate::eap;
@@ -56,8 +57,14 @@ impl Sa {
         }
         match self.auth() {
             Some(Auth::Eap(login)) => self.eap = Some(eap::Client::new(&login)),
-            // Keys that cannot sign leave AUTH out, and the responder refuses.
-            _ => drop(self.push_proof(&mut chain)),
+            _ => match self.push_proof(&mut chain) {
+                Ok(()) => {}
+                Err(NoSignature::Pending) => {
+                    return self.pending = Some(Proof::new(Proving::Begin, cx.now));
+                }
+                // Without AUTH the responder refuses.
+                Err(NoSignature::Failed(why)) => self.say_unsigned(&why, cx),
+            },
         }
         let remote = self.common.remote.ip();
         let others = cx.core.children.has_remote(remote);
@@ -203,7 +210,8 @@ impl Sa {
             eap::Step::Success(msk) => {
                 self.msk = Some(msk);
                 self.eap = None;
-                self.push_proof(&mut chain)?;
+                let proof = self.push_proof(&mut chain);
+                proof.map_err(|_| Why::Authentication)?;
             }
             eap::Step::Failure(reason) => {
                 self.say(Level::Error, &format!("EAP failed: {reason}"), cx);
@@ -284,12 +292,7 @@ impl Sa {
             self.common.remote_id = Some(id);
             self.common.state = State::Eap;
             self.stage = Stage::Eap;
-            let mut chain = Chain::default().with(kind::ID_R, &self.ids.1);
-            if let Err(why) = self.push_proof(&mut chain) {
-                return Reply::Over(refusal(notify::AUTHENTICATION_FAILED), why);
-            }
-            chain.push(kind::EAP, &eap::identity_request());
-            return Reply::Now(chain);
+            return self.offer_eap(cx);
         }
         if let Err(reason) = self.judge(found, &id) {
             return self.rejected(&reason, cx);
@@ -299,6 +302,51 @@ impl Sa {
             cx.core.orders.push_back(Order::OnlyOne(self.common.id));
         }
         self.finish_auth(None, cx)
+    }
+
+    /// Responder: proves its identity, and asks for that of the peer by EAP.
+    fn offer_eap(&mut self, cx: &mut Context<'_>) -> Reply {
+        let mut chain = Chain::default().with(kind::ID_R, &self.ids.1);
+        if let Err(reason) = self.push_proof(&mut chain) {
+            return self.unproven(reason, Proving::OfferEap, cx);
+        }
+        chain.push(kind::EAP, &eap::identity_request());
+        Reply::Now(chain)
+    }
+
+    /// Responder without a proof: postpones the response until the key has signed, or refuses.
+    fn unproven(&mut self, reason: NoSignature, step: Proving, cx: &mut Context<'_>) -> Reply {
+        match reason {
+            NoSignature::Pending => {
+                self.pending = Some(Proof::new(step, cx.now));
+                Reply::Later
+            }
+            NoSignature::Failed(why) => {
+                self.say_unsigned(&why, cx);
+                Reply::Over(refusal(notify::AUTHENTICATION_FAILED), Why::Authentication)
+            }
+        }
+    }
+
+    fn say_unsigned(&self, why: &str, cx: &mut Context<'_>) {
+        self.say(Level::Error, &format!("no signature: {why}"), cx);
+    }
+
+    /// Repeats the step whose signature was not made yet.
+    pub(super) fn prove_again(&mut self, cx: &mut Context<'_>) -> Result<(), Why> {
+        let Some(proof) = self.pending.take_if(|proof| proof.again_at <= cx.now) else {
+            return Ok(());
+        };
+        self.waiting = None;
+        let reply = match proof.step {
+            Proving::Begin => {
+                self.begin_auth(cx);
+                return Ok(());
+            }
+            Proving::OfferEap => self.offer_eap(cx),
+            Proving::Finish(leased) => self.finish_auth(leased, cx),
+        };
+        self.reply(exchange::AUTH, reply, cx)
     }
 
     /// Responder: passes an EAP message to the RADIUS client.
@@ -385,8 +433,8 @@ impl Sa {
         if self.msk.is_none() {
             chain.push(kind::ID_R, &self.ids.1);
         }
-        if let Err(why) = self.push_proof(&mut chain) {
-            return Reply::Over(refusal(notify::AUTHENTICATION_FAILED), why);
+        if let Err(reason) = self.push_proof(&mut chain) {
+            return self.unproven(reason, Proving::Finish(leased), cx);
         }
         self.read_mobike(&found);
         if self.is_mobile {

@@ -20,6 +20,7 @@ mod init;
 mod keys;
 mod mobike;
 mod offer;
+mod proof;
 mod prove;
 mod renew;
 mod traffic;
@@ -37,6 +38,7 @@ use crate::suite::Hash;
 use child::ChildRequest;
 use gather::Gather;
 use keys::Keys;
+use proof::Proof;
 use renew::Renewal;
 
 pub(crate) use init::is_first;
@@ -192,6 +194,7 @@ pub(crate) struct Sa {
     /// Responder: payloads of the first IKE_AUTH request, and message ID of a postponed response.
     opening: (u8, Vec<u8>),
     waiting: Option<u32>,
+    pending: Option<Proof>,
     msk: Option<crate::config::Secret>,
     eap: Option<crate::eap::Client>,
     /// IKE SA from the peer's simultaneous rekey, and the lower nonce of that exchange.
@@ -270,6 +273,7 @@ impl Sa {
             hashes: Vec::new(),
             opening: Default::default(),
             waiting: None,
+            pending: None,
             msk: None,
             eap: None,
             rival: None,
@@ -523,13 +527,6 @@ impl Sa {
         Ok(())
     }
 
-    /// Marks the SA as replaced: it only listens, and is deleted after a while.
-    pub(crate) fn retire(&mut self, after: Duration, now: Instant) {
-        self.common.state = State::Expired;
-        self.renew_at = None;
-        self.leave_at = Some(now + after);
-    }
-
     /// Sends the next queued request, if none is outstanding.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         while self.asked.is_none() && self.stage == Stage::Done {
@@ -578,6 +575,7 @@ impl Sa {
                 });
             }
         }
+        self.prove_again(cx)?;
         if self.renew_at.is_some_and(|at| at <= cx.now) {
             self.renew_at = Some(cx.now + Duration::from_secs(10));
             if !self.tasks.iter().any(|task| matches!(task, Task::Renew)) {
@@ -611,6 +609,7 @@ impl Sa {
             self.leave_at,
             self.alive_at(),
             self.common.keepalive_at(),
+            self.pending.as_ref().map(|proof| proof.again_at),
         ];
         times.into_iter().flatten().fold(self.over_at, Instant::min)
     }

@@ -1,11 +1,11 @@
 //! AUTH payloads of both sides (RFC 7296, 2.15 and 3.8; RFC 7427; RFC 4754).
 
 use super::{Sa, bodies, body, kind};
-use crate::config::{Auth, Certified, Id, Scheme, Secret, Verifier};
+use crate::config::{Auth, Certified, Id, NoSignature, Scheme, Secret, Verifier};
 use crate::crypto::equal;
 use crate::curve::{half, of_der, to_der};
 use crate::der;
-use crate::event::{Side, Why};
+use crate::event::Side;
 use crate::message::{Chain, Payload};
 use crate::suite::Hash;
 
@@ -107,32 +107,36 @@ impl Sa {
     }
 
     /// Returns AUTH by a signature, with the best method that the peer supports.
-    fn prove_by_key(&self, certified: &Certified) -> Option<Vec<u8>> {
+    fn prove_by_key(&self, certified: &Certified) -> Result<Vec<u8>, NoSignature> {
+        let unusable = || NoSignature::Failed("the key cannot sign as the peer demands".into());
         let message = self.signed(self.common.side);
         let known = SCHEMES
             .iter()
             .filter(|(_, hash)| self.hashes.contains(hash));
         let mut known = known.filter(|(scheme, _)| certified.signer.can(*scheme));
         if let Some((scheme, _)) = known.next() {
-            let algorithm = algorithm(*scheme)?;
+            let algorithm = algorithm(*scheme).ok_or_else(unusable)?;
             let mut signature = certified.signer.sign(*scheme, &message)?;
             if let Some(half) = half(*scheme) {
-                signature = to_der(&signature, half)?;
+                signature = to_der(&signature, half).ok_or_else(unusable)?;
             }
             let head = [SIGNATURE, 0, 0, 0, algorithm.len() as u8];
-            return Some([&head[..], &algorithm, &signature].concat());
+            return Ok([&head[..], &algorithm, &signature].concat());
         }
         let curves = CURVES
             .iter()
             .filter(|(_, scheme)| certified.signer.can(*scheme));
         let rsa = (RSA, Scheme::RsaPkcs1(Hash::Sha1));
-        let (method, scheme) = curves.chain([&rsa]).next()?;
+        let (method, scheme) = curves.chain([&rsa]).next().ok_or_else(unusable)?;
         let signature = certified.signer.sign(*scheme, &message)?;
-        Some([&[*method, 0, 0, 0], signature.as_slice()].concat())
+        Ok([&[*method, 0, 0, 0], signature.as_slice()].concat())
     }
 
     /// Appends the local AUTH, and the certificates for it.
-    pub(super) fn push_proof(&self, chain: &mut Chain) -> Result<(), Why> {
+    ///
+    /// # Errors
+    /// The key has not signed yet, or cannot sign, or the identity has no credentials.
+    pub(super) fn push_proof(&self, chain: &mut Chain) -> Result<(), NoSignature> {
         if let Some(msk) = &self.msk {
             chain.push(kind::AUTH, &self.prove_by_secret(msk, self.common.side));
             return Ok(());
@@ -146,11 +150,13 @@ impl Sa {
                 for certificate in &certified.chain {
                     chain.push(kind::CERT, &[&[X509], certificate.as_slice()].concat());
                 }
-                let proof = self.prove_by_key(&certified).ok_or(Why::Authentication)?;
+                let proof = self.prove_by_key(&certified)?;
                 chain.push(kind::AUTH, &proof);
                 Ok(())
             }
-            _ => Err(Why::Authentication),
+            _ => Err(NoSignature::Failed(
+                "the identity has no credentials".into(),
+            )),
         }
     }
 

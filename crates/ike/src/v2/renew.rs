@@ -40,6 +40,13 @@ pub(super) struct Renewal {
 }
 
 impl Sa {
+    /// Marks the SA as replaced: it only listens, and is deleted after a while.
+    pub(crate) fn retire(&mut self, after: Duration, now: Instant) {
+        self.common.state = State::Expired;
+        self.renew_at = None;
+        self.leave_at = Some(now + after);
+    }
+
     /// Requests an IKE SA in place of this one.
     pub(super) fn ask_renewal(&mut self, cx: &mut Context<'_>) {
         let group = self.keys.as_ref().map(|keys| keys.agreed.group);

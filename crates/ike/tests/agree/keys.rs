@@ -1,8 +1,10 @@
 //! Keys and verifiers for tests: a certificate is a name, and its key signs by a secret derived from the name.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
-use ike::{Certified, Id, Scheme, Signer, Verifier};
+use ike::{Certified, Id, NoSignature, Scheme, Signer, Verifier};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
@@ -14,6 +16,8 @@ struct Test {
     name: String,
     key: Key,
     trusts: Vec<String>,
+    /// Number of times that the key still answers that it has not signed yet.
+    delays: AtomicU32,
 }
 
 /// Returns a signature as long as one of P-256, distinct for every name, scheme and message.
@@ -39,8 +43,12 @@ impl Signer for Test {
         }
     }
 
-    fn sign(&self, scheme: Scheme, message: &[u8]) -> Option<Vec<u8>> {
-        Some(sign(&self.name, scheme, message))
+    fn sign(&self, scheme: Scheme, message: &[u8]) -> Result<Vec<u8>, NoSignature> {
+        let before = |count: u32| count.checked_sub(1);
+        match self.delays.fetch_update(Relaxed, Relaxed, before) {
+            Ok(_) => Err(NoSignature::Pending),
+            Err(_) => Ok(sign(&self.name, scheme, message)),
+        }
     }
 }
 
@@ -80,10 +88,16 @@ impl Verifier for Test {
 
 /// Returns the credentials of a name, with a verifier that trusts these names.
 pub(crate) fn certified(name: &str, key: Key, trusts: &[&str]) -> Certified {
+    slow(name, key, trusts, 0)
+}
+
+/// Returns credentials whose key answers so many times that it has not signed yet.
+pub(crate) fn slow(name: &str, key: Key, trusts: &[&str], delays: u32) -> Certified {
     let test = Arc::new(Test {
         name: name.into(),
         key,
         trusts: trusts.iter().map(|name| (*name).into()).collect(),
+        delays: delays.into(),
     });
     Certified {
         chain: vec![name.as_bytes().to_vec()],

@@ -6,7 +6,7 @@ use ike::{
 };
 use machine::Duration;
 
-use crate::keys::{Key, certified};
+use crate::keys::{Key, certified, slow};
 use crate::world::{POLICY, PUBLIC, World, address, identity, peer, policy, psk, selector};
 
 #[test]
@@ -311,6 +311,34 @@ fn both_sides_authenticate_by_certificates() {
                 });
                 assert!(world.sides.iter().all(|side| side.children.is_empty()));
             }
+        }
+    }
+}
+
+#[test]
+fn a_key_that_takes_its_time_delays_only_its_peer() {
+    for exchange in [Exchange::Ike2, Exchange::Main, Exchange::Aggressive] {
+        for slow_side in [0, 1] {
+            let mut world = World::between(16, exchange, Mode::Tunnel);
+            for (side, own, other) in [(0, "one", "two"), (1, "two", "one")] {
+                let address = ["198.51.100.2/32", "192.0.2.1/32"][side];
+                let mut peer = peer(address, exchange);
+                peer.local = Some(world.sides[side].address);
+                peer.passive = side == 1;
+                let delays = if side == slow_side { 7 } else { 0 };
+                let certified = slow(own, Key::Rsa, &[other], delays);
+                peer.identities = vec![identity(Auth::Signature(certified))];
+                peer.identities[0].my_id = Some(Id::Fqdn(own.into()));
+                world.peer(side, peer);
+            }
+            // The signature is asked for again before the other end repeats its message. In aggressive mode, quick
+            // mode may overtake message 3, and is repeated.
+            let seconds = if exchange == Exchange::Aggressive {
+                15
+            } else {
+                1
+            };
+            world.until("pairs", seconds, World::both_have_pairs);
         }
     }
 }

@@ -51,6 +51,15 @@ pub enum Opened {
 impl Receiving {
     /// Expands the key of the other end. `None` if a library refuses it.
     pub fn new(keys: &DataKeys) -> Option<Self> {
+        Self::with_window(keys, WINDOW)
+    }
+
+    /// Expands a key that accepts repeated packets, for measurements.
+    pub fn without_window(keys: &DataKeys) -> Option<Self> {
+        Self::with_window(keys, 0)
+    }
+
+    fn with_window(keys: &DataKeys, window: u32) -> Option<Self> {
         let (suite, own) = (keys.suite, &keys.keys.receive);
         let mac_len = match suite.cipher.is_aead() {
             true => 0,
@@ -61,7 +70,7 @@ impl Receiving {
             mac: Mac::new(suite.digest, own.hmac.get(..mac_len)?),
             mac_len,
             framing: keys.framing,
-            window: Window::new(WINDOW),
+            window: Window::new(window),
             bytes: AtomicU64::new(0),
         })
     }

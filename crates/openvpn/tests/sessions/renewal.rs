@@ -1,7 +1,12 @@
 //! Keepalive, renewal of keys, and moves to another address.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
 use machine::{Duration, Instant};
-use openvpn::{ClientEvent, Path, Reason, Renegotiation, ServerEvent, Traffic};
+use openvpn::{
+    ClientEvent, Job, Path, Reason, Renegotiation, Runner, ServerEvent, TlsConfig, Traffic,
+};
 
 use crate::certificates::Certificates;
 use crate::network::{Faults, Network, address, client_settings, path, reversed, server_settings};
@@ -147,4 +152,61 @@ fn a_session_moves_with_its_data_and_renews_its_keys_at_the_new_address() {
     }
     let (_, seen, _) = network.flying.values().next().expect("a packet");
     assert_eq!(seen.local, moved.remote);
+}
+
+/// Jobs of handshakes; each waits for so many others before it runs.
+type Jobs = Arc<Mutex<VecDeque<Job>>>;
+
+fn elsewhere(config: TlsConfig, jobs: &Jobs) -> TlsConfig {
+    let jobs = Arc::clone(jobs);
+    let runner = Runner::new(move |job| {
+        jobs.lock().expect("no panic").push_back(job);
+        Ok(())
+    });
+    TlsConfig::Elsewhere(Box::new(config), runner)
+}
+
+#[test]
+fn handshakes_that_run_elsewhere_hold_up_only_their_session() {
+    let certificates = Certificates::new();
+    let jobs = Jobs::default();
+    let mut server = server_settings(&certificates);
+    server.renegotiation = every(100);
+    server.tls = elsewhere(server.tls, &jobs);
+    let mut client = client_settings(&certificates);
+    client.tls = elsewhere(client.tls, &jobs);
+    let mut network = Network::with(1, server);
+    network.connect(client);
+    let run = |network: &mut Network, seconds| {
+        let mut most = 0;
+        // A job runs 30 ms after it was queued at the earliest.
+        for _ in 0..seconds * 33 {
+            network.run(Duration::from_millis(30));
+            let queued = core::mem::take(&mut *jobs.lock().expect("no panic"));
+            most = most.max(queued.len());
+            queued.into_iter().for_each(|job| job());
+        }
+        most
+    };
+    assert!(run(&mut network, 5) > 0, "TLS ran elsewhere");
+    network.assert_keyed(0);
+    run(&mut network, 110);
+    network.assert_keyed(1);
+    assert!(network.of_client.closed.is_empty() && network.of_server.closed.is_empty());
+}
+
+#[test]
+fn a_handshake_that_nobody_runs_ends_the_session_in_words() {
+    let certificates = Certificates::new();
+    let mut server = server_settings(&certificates);
+    let runner = Runner::new(|_| Err(String::from("the token is busy")));
+    server.tls = TlsConfig::Elsewhere(Box::new(server.tls), runner);
+    let mut network = Network::with(1, server);
+    network.connect(client_settings(&certificates));
+    network.run(Duration::from_secs(5));
+    let closed = network.of_server.closed.first().expect("a reason");
+    assert!(
+        format!("{closed:?}").contains("the token is busy"),
+        "{closed:?}"
+    );
 }

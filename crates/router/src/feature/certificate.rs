@@ -39,7 +39,9 @@ pub(crate) struct CertificateEntry {
     name: String,
     pub(crate) der: Vec<u8>,
     pub(crate) facts: Facts,
+    /// The private key is in the store, or in a token.
     pub(crate) has_key: bool,
+    is_in_token: bool,
     is_trusted: bool,
     uses: String,
     /// Certificates that it revoked as an authority.
@@ -55,7 +57,8 @@ impl CertificateEntry {
             name: item.text("name").to_owned(),
             facts: Facts::read(&der).ok()?,
             der,
-            has_key: !item.text("key").is_empty(),
+            has_key: !item.text("key").is_empty() || item.is("card-key"),
+            is_in_token: item.is("card-key"),
             is_trusted: item.is("trusted"),
             uses: item
                 .get("trust-store")
@@ -264,7 +267,8 @@ impl Certificates {
             row.set("expires-after", Value::Time(left.saturating_mul(NANOS)));
         }
         let own = by.is_some_and(|by| by.has_key);
-        row.flag("private-key", known.has_key);
+        row.flag("private-key", known.has_key && !known.is_in_token);
+        row.flag("smart-card-key", known.is_in_token);
         row.flag(
             "crl",
             !facts.lists.is_empty() || row.get("ca-crl-host").is_some_and(|of| !of.is_empty()),

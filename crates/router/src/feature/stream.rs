@@ -32,6 +32,16 @@ pub enum StreamForm {
     Sstp,
 }
 
+impl StreamForm {
+    /// Bytes by which a client asks for this form on a port that several services share; `None` if it cannot.
+    pub const fn first_bytes(self) -> Option<&'static [u8]> {
+        match self {
+            Self::Plain => None,
+            Self::Sstp => Some(sstp::http::FIRST_BYTES),
+        }
+    }
+}
+
 /// Limits of a TLS session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TlsLimits {
@@ -84,6 +94,9 @@ pub enum StreamRequest {
         tls: Option<Arc<ServerTls>>,
         /// Form of the bytes.
         form: StreamForm,
+        /// A service of `/ip/service` has the port, with the same certificate: it passes on the connections that ask
+        /// for this protocol behind their TLS handshake.
+        is_shared: bool,
     },
     /// Establishes a connection.
     Connect {

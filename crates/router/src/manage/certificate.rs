@@ -6,10 +6,13 @@
 use std::sync::Arc;
 
 use certificate::{
-    Authority, Digest, Facts, Key, KeySize, Subject, Template, export, import, issued_by, of_text,
-    request, self_signed, signed, signed_request, to_text,
+    Digest, Facts, Key, KeySize, Subject, Template, export, import, issued_by, of_text, request,
+    to_text,
 };
 use menu::{Call, Id, Item, Policies, Preparation, Reason, Reply, Row, Store, Value};
+
+mod card;
+mod signing;
 
 use super::{CommandContext, one, read_file};
 use crate::drive::Control;
@@ -45,21 +48,18 @@ impl Control {
     ) -> Result<Option<Preparation>, Reason> {
         let refused = |why: String| Reason::failure(why);
         match call.command {
-            "sign" | "create-certificate-request" => {
-                let id = match call.command {
-                    "sign" => call.items.first().copied(),
-                    _ => store
-                        .named("certificate", &text(call, "template"))
-                        .map(|item| item.id),
-                };
-                let item = id
-                    .and_then(|id| store.item(CERTIFICATE, id))
-                    .ok_or(Reason::NoItem)?;
+            "sign" => self.signing(store, call).map(Some),
+            "sign-certificate-request" => self.signing_request(store, call).map(Some),
+            "card-verify" => Ok(Some(card::verifying(call))),
+            "card-reinstall" => Ok(Some(card::reinstalling(store, call))),
+            "create-certificate-request" => {
+                let item = store.named("certificate", &text(call, "template"));
+                let item = item.ok_or(Reason::NoItem)?;
                 if item.has_kept() {
                     return Err(refused(String::from("the certificate is signed already")));
                 }
                 let size = KeySize::of(item.text("key-size")).map_err(refused)?;
-                let key = move || Key::new(size).map(|key| key.der().to_vec());
+                let key = move || Key::new(size).map(|key| key.der().unwrap_or_default().to_vec());
                 Ok(Some(Box::new(move || key().map_err(refused))))
             }
             "import" => {
@@ -73,7 +73,7 @@ impl Control {
                 Ok(Some(Box::new(move || {
                     let found = import::read(&file, &passphrase);
                     found
-                        .map(|found| pack(&found))
+                        .map(|found| pack(&found, &card::held(&found.certificates)))
                         .map_err(|why| refused(format!("{name}: {why}")))
                 })))
             }
@@ -93,6 +93,11 @@ impl Control {
         let key = match passphrase.len() >= PASSPHRASE {
             true if item.is("key-stays") => {
                 return Err(Reason::failure("the key was imported with no-key-export"));
+            }
+            true if item.is("card-key") => {
+                return Err(Reason::failure(
+                    "the key is in a token, which does not give it away",
+                ));
             }
             true => of_text(item.text("key")).filter(|key| !key.is_empty()),
             false if !passphrase.is_empty() => {
@@ -151,15 +156,16 @@ fn unsigned() -> Reason {
 }
 
 /// Encodes the contents of an imported file as the prepared value of a command: kind and length before each part.
-fn pack(found: &import::ImportedFile) -> Vec<u8> {
+/// `is_held` tells of each certificate whether its key is in the token.
+fn pack(found: &import::ImportedFile, is_held: &[bool]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut push = |kind: u8, piece: &[u8]| {
         out.push(kind);
         out.extend((piece.len() as u32).to_be_bytes());
         out.extend(piece);
     };
-    for (certificate, key) in &found.certificates {
-        push(b'c', certificate);
+    for ((certificate, key), is_held) in found.certificates.iter().zip(is_held) {
+        push(if *is_held { b't' } else { b'c' }, certificate);
         if let Some(key) = key {
             push(b'k', key);
         }
@@ -171,13 +177,18 @@ fn pack(found: &import::ImportedFile) -> Vec<u8> {
     out
 }
 
-fn unpack(mut made: &[u8]) -> Option<import::ImportedFile> {
+/// Returns the contents of an imported file, and which certificates have their key in the token.
+fn unpack(mut made: &[u8]) -> Option<(import::ImportedFile, Vec<bool>)> {
+    let mut is_held = Vec::new();
     let mut found = import::ImportedFile::default();
     while let Some((kind, rest)) = made.split_first() {
         let (len, rest) = rest.split_first_chunk()?;
         let (piece, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
         match kind {
-            b'c' => found.certificates.push((piece.to_vec(), None)),
+            b'c' | b't' => {
+                found.certificates.push((piece.to_vec(), None));
+                is_held.push(*kind == b't');
+            }
             b'k' => found.certificates.last_mut()?.1 = Some(piece.to_vec()),
             b'a' => found.keys.push(piece.to_vec()),
             b'w' if piece.is_empty() => {}
@@ -186,7 +197,7 @@ fn unpack(mut made: &[u8]) -> Option<import::ImportedFile> {
         }
         made = rest;
     }
-    Some(found)
+    Some((found, is_held))
 }
 
 /// Builds a certificate template from an item.
@@ -264,6 +275,8 @@ impl CommandContext<'_> {
             "export-certificate" => self.export_certificate(),
             "create-certificate-request" => self.ask_for_certificate(),
             "sign-certificate-request" => self.sign_request(),
+            "card-verify" => Ok(Reply::default()),
+            "card-reinstall" => self.reinstall_card(),
             _ => self.revoke(),
         }
     }
@@ -279,35 +292,6 @@ impl CommandContext<'_> {
             .item(CERTIFICATE, *id)
             .cloned()
             .ok_or(Reason::NoItem)
-    }
-
-    /// Returns an authority of the router, with its key.
-    fn authority(&self, name: &str) -> Result<LocalAuthority, Reason> {
-        let item = self
-            .store
-            .named("certificate", name)
-            .ok_or_else(|| Reason::no_match("ca"))?;
-        let bytes = |name| of_text(item.text(name)).filter(|bytes| !bytes.is_empty());
-        let der = der_of(item).ok_or_else(unsigned)?;
-        let key =
-            bytes("key").ok_or_else(|| Reason::failure("the private key of the CA is missing"))?;
-        Ok(LocalAuthority {
-            item: Arc::clone(item),
-            der,
-            key,
-        })
-    }
-
-    /// Returns the URLs of an authority's revocation list, for the certificates that it signs.
-    fn lists_of(authority: &Item) -> Vec<String> {
-        let hosts = authority
-            .get("ca-crl-host")
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let hosts = hosts.split(',').filter(|host| !host.is_empty());
-        hosts
-            .map(|host| format!("http://{host}/crl/{}.crl", authority.id.0))
-            .collect()
     }
 
     /// Changes or adds items in one transaction.
@@ -331,32 +315,26 @@ impl CommandContext<'_> {
     }
 
     fn sign(&mut self) -> Result<Reply, Reason> {
-        self.without(&["ca-on-smart-card"])?;
         let item = self.only()?;
         if item.has_kept() {
             return Err(Reason::failure("the certificate is signed already"));
         }
-        let digest = Digest::of(item.text("digest-algorithm")).map_err(Reason::failure)?;
-        let key = Key::read(self.call.made.unwrap_or_default(), digest).map_err(Reason::failure)?;
-        let mut template = template(&item, self.now())?;
-        let ca = self.text("ca").filter(|name| !name.is_empty());
-        let made = match &ca {
-            Some(name) => {
-                let own = self.authority(name)?;
-                template.lists = Self::lists_of(&own.item);
-                let authority =
-                    Authority::new(&own.der, &own.key, digest).map_err(Reason::failure)?;
-                signed(&template, &key, authority)
-            }
-            None => self_signed(&template, &key),
-        };
-        let made = made.map_err(Reason::failure)?;
+        let made = self.call.made.and_then(unpack).ok_or(Reason::NoItem)?;
+        let (file, is_held) = made;
+        let ((made, key), is_held) = file
+            .certificates
+            .into_iter()
+            .zip(is_held)
+            .next()
+            .ok_or(Reason::NoItem)?;
+        let is_self_signed = self.text("ca").is_none_or(|name| name.is_empty());
         let mut given: PropertyValues = vec![
             ("der", Some(Value::text(to_text(&made)))),
-            ("key", Some(Value::text(to_text(key.der())))),
             // RouterOS: a self-signed certificate is trusted.
-            ("trusted", Some(Value::Bool(ca.is_none()))),
+            ("trusted", Some(Value::Bool(is_self_signed))),
         ];
+        given.extend(key.map(|key| ("key", Some(Value::text(to_text(&key))))));
+        given.extend(is_held.then_some(("card-key", Some(Value::Bool(true)))));
         if let Some(name) = self.text("name").filter(|name| !name.is_empty()) {
             given.push(("name", Some(Value::text(name))));
         }
@@ -374,7 +352,7 @@ impl CommandContext<'_> {
 
     /// RouterOS: certificates get the name of the file with a number appended.
     fn import_certificates(&mut self) -> Result<Reply, Reason> {
-        let found = self.call.made.and_then(unpack).ok_or(Reason::NoItem)?;
+        let (found, is_held) = self.call.made.and_then(unpack).ok_or(Reason::NoItem)?;
         let file = self.needed("file-name")?;
         let leaf = file.rsplit('/').next().unwrap_or(&file).to_owned();
         let named = self.text("name").filter(|name| !name.is_empty());
@@ -399,7 +377,7 @@ impl CommandContext<'_> {
         let counted = &mut counts;
         self.change_items("certificates imported", |store| {
             let mut number = 0;
-            for (der, key) in found.certificates {
+            for ((der, key), is_held) in found.certificates.into_iter().zip(is_held) {
                 let facts = Facts::read(&der).map_err(Reason::failure)?;
                 if let Some(known) = holder(store, |item| item.text("der") == to_text(&der)) {
                     counted.keys += usize::from(key.is_some() && known.text("key").is_empty());
@@ -414,6 +392,7 @@ impl CommandContext<'_> {
                 counted.certificates += 1;
                 counted.keys += usize::from(key.is_some());
                 given.extend(key.map(|key| ("key", Some(Value::text(to_text(&key))))));
+                given.extend(is_held.then_some(("card-key", Some(Value::Bool(true)))));
                 given.extend(uses.clone().map(|uses| ("trust-store", Some(uses))));
                 store.add(menu, &given, None)?;
             }
@@ -482,8 +461,8 @@ impl CommandContext<'_> {
         let key = Key::read(self.call.made.unwrap_or_default(), digest).map_err(Reason::failure)?;
         let made = request(&template(&item, self.now())?, &key).map_err(Reason::failure)?;
         let random = random().map_err(|error| Reason::failure(error.to_string()))?;
-        let sealed =
-            export::key_to_pem(key.der(), &passphrase, &random).map_err(Reason::failure)?;
+        let sealed = export::key_to_pem(key.der().unwrap_or_default(), &passphrase, &random)
+            .map_err(Reason::failure)?;
         let pem = export::to_pem("CERTIFICATE REQUEST", &made);
         let files = &mut self.control.manage.files;
         menu::Files::write_plain(files, "certificate-request.pem", pem.as_bytes())?;
@@ -492,30 +471,9 @@ impl CommandContext<'_> {
     }
 
     fn sign_request(&mut self) -> Result<Reply, Reason> {
-        let (file, ca) = (self.needed("file-name")?, self.needed("ca")?);
-        let asked = self.read(&file, "")?;
-        let asked = export::of_pem("CERTIFICATE REQUEST", &asked)
-            .ok_or_else(|| Reason::failure("there is no request in the file"))?;
-        let word = self
-            .text("digest-algorithm")
-            .unwrap_or_else(|| String::from("sha256"));
-        let digest = Digest::of(&word).map_err(Reason::failure)?;
-        let own = self.authority(&ca)?;
-        let days = self
-            .argument("days-valid")
-            .and_then(Value::as_number)
-            .unwrap_or(365);
-        let random: [u8; 16] = random().map_err(|error| Reason::failure(error.to_string()))?;
-        let template = Template {
-            not_before: self.now(),
-            days_valid: days.clamp(0, 36_500),
-            serial: random,
-            lists: Self::lists_of(&own.item),
-            ..Template::default()
-        };
-        let authority = Authority::new(&own.der, &own.key, digest).map_err(Reason::failure)?;
-        let made = signed_request(&asked, &template, authority).map_err(Reason::failure)?;
-        let facts = Facts::read(&made).map_err(Reason::failure)?;
+        let file = self.needed("file-name")?;
+        let made = self.call.made.ok_or(Reason::NoItem)?;
+        let facts = Facts::read(made).map_err(Reason::failure)?;
         let leaf = file.rsplit('/').next().unwrap_or(&file).to_owned();
         let (menu, mut number) = (self.call.menu, 0);
         self.change_items("certificate request signed", |store| {
@@ -525,7 +483,7 @@ impl CommandContext<'_> {
             given.push(("der", Some(Value::text(to_text(&made)))));
             store.add(menu, &given, None).map(Some)
         })?;
-        let pem = export::to_pem("CERTIFICATE", &made);
+        let pem = export::to_pem("CERTIFICATE", made);
         let files = &mut self.control.manage.files;
         menu::Files::write_plain(files, "certificate-response.pem", pem.as_bytes())?;
         Ok(Reply::default())
@@ -540,11 +498,16 @@ impl CommandContext<'_> {
             let der = der_of(item).ok_or_else(unsigned)?;
             let serial = Facts::read(&der).map_err(Reason::failure)?.serial;
             let issues = |other: &&Arc<Item>| {
-                let is_able = other.id != *id && !other.text("key").is_empty();
-                is_able && der_of(other).is_some_and(|ca| issued_by(&der, &ca))
+                let is_able = !other.text("key").is_empty() || other.is("card-key");
+                other.id != *id && is_able && der_of(other).is_some_and(|ca| issued_by(&der, &ca))
             };
             let by = self.store.items(CERTIFICATE).find(issues);
             let by = by.ok_or_else(|| Reason::failure("the certificate was not issued here"))?;
+            if by.is("card-key") {
+                return Err(Reason::failure(
+                    "a key in a token signs no revocation lists",
+                ));
+            }
             let mut revoked = by.text("revoked-by").split(',');
             if !revoked.any(|one| one.split(':').next() == Some(&*serial)) {
                 wanted.push((by.id, serial));
@@ -563,13 +526,6 @@ impl CommandContext<'_> {
         })?;
         Ok(Reply::default())
     }
-}
-
-/// An authority of the router, with its key.
-struct LocalAuthority {
-    item: Arc<Item>,
-    der: Vec<u8>,
-    key: Vec<u8>,
 }
 
 /// Numbers of imported objects.

@@ -73,7 +73,8 @@ fn making(store: &Store) -> Result<Preparation, Reason> {
     }
     let size = KeySize::of(settings.text("host-key-size")).map_err(Reason::failure)?;
     Ok(Box::new(move || {
-        let made = Key::new(size).and_then(|key| HostKey::of_pkcs8(key.der())?.to_pem());
+        let made = Key::new(size)
+            .and_then(|key| HostKey::of_pkcs8(key.der().unwrap_or_default())?.to_pem());
         made.map(String::into_bytes).map_err(Reason::failure)
     }))
 }

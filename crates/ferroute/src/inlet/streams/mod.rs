@@ -11,6 +11,7 @@
 mod connection;
 mod exchange;
 mod security;
+mod sharing;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,6 +34,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use self::connection::{Order, converse, orders};
 pub(crate) use self::exchange::Exchange;
 use self::security::{Acceptor, Basis, Connector, Handshakes, through_proxy};
+pub(crate) use self::sharing::{Requested, SecuredConnection, Sharing};
 use crate::host::HostPlane;
 use crate::run::shared::Shared;
 use crate::services::listen;
@@ -65,6 +67,7 @@ pub(crate) struct Streams {
     accepted: mpsc::Receiver<(StreamId, Orders)>,
     events: mpsc::Receiver<StreamEvent>,
     reporter: Reporter,
+    sharing: Sharing,
 }
 
 /// An open listener. Its task ends with this value.
@@ -119,6 +122,13 @@ impl Streams {
     pub(crate) fn new(host: Option<Arc<HostPlane>>, wake: Waker, exchange: Arc<Exchange>) -> Self {
         let (events, received) = mpsc::channel(MAX_EVENTS);
         let (accepted, accepting) = mpsc::channel(MAX_EVENTS);
+        let reporter = Reporter {
+            events,
+            accepted,
+            last: Arc::new(AtomicU64::new(StreamId::ACCEPTED)),
+            permits: Arc::new(Semaphore::new(MAX_ACCEPTED)),
+            wake,
+        };
         Self {
             host,
             exchange,
@@ -127,14 +137,14 @@ impl Streams {
             connections: BTreeMap::new(),
             accepted: accepting,
             events: received,
-            reporter: Reporter {
-                events,
-                accepted,
-                last: Arc::new(AtomicU64::new(StreamId::ACCEPTED)),
-                permits: Arc::new(Semaphore::new(MAX_ACCEPTED)),
-                wake,
-            },
+            sharing: Sharing::new(reporter.clone()),
+            reporter,
         }
+    }
+
+    /// Returns the servers of features that share ports of services.
+    pub(crate) fn sharing(&self) -> Sharing {
+        self.sharing.clone()
     }
 
     /// Reports events to control, and returns its requests.
@@ -166,9 +176,17 @@ impl Streams {
                     on,
                     tls,
                     form,
+                    is_shared,
                 } => {
                     self.close(port);
-                    if on && let Err(why) = self.listen(service, port, tls, form, shared) {
+                    let limits = tls.as_ref().map(|tls| tls.limits).unwrap_or_default();
+                    let is_beside = on && is_shared;
+                    self.sharing
+                        .set(port, is_beside.then_some((service, form, limits)));
+                    if on
+                        && !is_shared
+                        && let Err(why) = self.listen(service, port, tls, form, shared)
+                    {
                         self.refuse(service, &format!("TCP port {port}: {why}"));
                     }
                 }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use certificate::{Facts, Hash, SignatureScheme, Signing, Trust, of_text};
+use certificate::{Facts, Trust, of_text};
 use ike::{Certified, EapLogin, EapMethod, Id, Scheme, Signer, Verifier};
 use menu::{Item, Store, Value};
 
 use super::read::secret;
 use crate::clock::DayClock;
 use crate::feature::certificate::CERTIFICATE;
+use crate::signer::{certificate_scheme, signer};
 
 /// Use for which a certificate must be trusted (`trust-store`).
 const USE: &str = "ipsec";
@@ -28,7 +29,7 @@ struct Believed {
 /// identity changed.
 pub(crate) struct Proofs {
     believed: Arc<Believed>,
-    keys: BTreeMap<Vec<u8>, Arc<PrivateKey>>,
+    keys: BTreeMap<Vec<u8>, Arc<dyn Signer>>,
     judges: BTreeMap<Option<Vec<u8>>, Arc<Judge>>,
 }
 
@@ -60,8 +61,7 @@ impl Proofs {
         let signer = match self.keys.get(&first) {
             Some(key) => Arc::clone(key),
             None => {
-                let key = of_text(own.text("key")).filter(|key| !key.is_empty())?;
-                let key = Arc::new(PrivateKey(Signing::read(&key).ok()?));
+                let key = signer(own).ok()?;
                 self.keys.insert(first.clone(), Arc::clone(&key));
                 key
             }
@@ -145,40 +145,6 @@ fn of_name<'s>(store: &'s Store, name: &str) -> Option<&'s Item> {
     all.find(|item| item.text("name") == name).map(Arc::as_ref)
 }
 
-/// A private key of this router.
-struct PrivateKey(Signing);
-
-impl Signer for PrivateKey {
-    fn can(&self, scheme: Scheme) -> bool {
-        way(scheme).is_some_and(|way| self.0.can(way))
-    }
-
-    fn sign(&self, scheme: Scheme, message: &[u8]) -> Option<Vec<u8>> {
-        self.0.sign(way(scheme)?, message)
-    }
-}
-
-/// Maps a signature scheme of IKE to one of the certificate library.
-fn way(scheme: Scheme) -> Option<SignatureScheme> {
-    let hash = |hash| {
-        Some(match hash {
-            ike::Hash::Md5 => return None,
-            ike::Hash::Sha1 => Hash::Sha1,
-            ike::Hash::Sha256 => Hash::Sha256,
-            ike::Hash::Sha384 => Hash::Sha384,
-            ike::Hash::Sha512 => Hash::Sha512,
-        })
-    };
-    Some(match scheme {
-        Scheme::RsaPkcs1(of) => SignatureScheme::RsaPkcs1(hash(of)?),
-        Scheme::RsaPss(of) => SignatureScheme::RsaPss(hash(of)?),
-        Scheme::RsaRaw => SignatureScheme::RsaRaw,
-        Scheme::EcdsaP256 => SignatureScheme::P256,
-        Scheme::EcdsaP384 => SignatureScheme::P384,
-        Scheme::EcdsaP521 => SignatureScheme::P521,
-    })
-}
-
 /// Verifies the certificates of peers.
 struct Judge {
     believed: Arc<Believed>,
@@ -233,7 +199,7 @@ impl Verifier for Judge {
         if let Some(id) = id.filter(|id| !has(&facts, id)) {
             return Err(format!("the certificate is not that of {id}"));
         }
-        let way = way(scheme).ok_or("the signature scheme is not supported")?;
+        let way = certificate_scheme(scheme).ok_or("the signature scheme is not supported")?;
         certificate::verify(first, way, message, signature)
     }
 }

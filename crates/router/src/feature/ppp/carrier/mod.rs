@@ -26,6 +26,8 @@ use std::sync::Arc;
 use core::fmt::Debug;
 use core::net::IpAddr;
 
+use arc_swap::ArcSwap;
+use certificate::Trust;
 use dataplane::service::Service;
 use frame::InterfaceId;
 use machine::{Instant, Rng};
@@ -54,8 +56,19 @@ const CARRIERS: &[Registration] = &[
 pub(in crate::feature::ppp) struct Registration {
     /// Menus whose changes the carrier follows.
     pub(in crate::feature::ppp) menus: &'static [&'static str],
-    /// Creates the carrier. Unpredictable values, such as keys of cookies, come from the random source.
-    pub(in crate::feature::ppp) create: fn(&mut Rng) -> Box<dyn Carrier>,
+    /// Creates the carrier.
+    pub(in crate::feature::ppp) create: fn(Sources<'_>) -> Box<dyn Carrier>,
+}
+
+/// The trusted authorities of `/certificate`, which change.
+pub(crate) type SharedTrust = Arc<ArcSwap<Trust>>;
+
+/// What carriers are created from.
+pub(in crate::feature::ppp) struct Sources<'a> {
+    /// Source of unpredictable values, such as keys of cookies.
+    pub(in crate::feature::ppp) secrets: &'a mut Rng,
+    /// Authorities for certificates of other ends.
+    pub(in crate::feature::ppp) trust: &'a SharedTrust,
 }
 
 /// Number of the menus of all carriers.
@@ -93,9 +106,13 @@ pub(in crate::feature::ppp) const fn with_menus<const OWN: usize, const ALL: usi
 }
 
 /// Creates all carriers.
-pub(in crate::feature::ppp) fn carriers(secrets: &mut Rng) -> Vec<Box<dyn Carrier>> {
+pub(in crate::feature::ppp) fn carriers(
+    secrets: &mut Rng,
+    trust: &SharedTrust,
+) -> Vec<Box<dyn Carrier>> {
     let all = CARRIERS.iter();
-    all.map(|carrier| (carrier.create)(secrets)).collect()
+    all.map(|carrier| (carrier.create)(Sources { secrets, trust }))
+        .collect()
 }
 
 /// Number of a link, chosen by its carrier. A carrier never gives a number twice.

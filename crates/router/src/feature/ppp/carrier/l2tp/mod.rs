@@ -37,7 +37,7 @@ const PAYLOAD: u16 = 65_000;
 
 pub(super) const CARRIER: Registration = Registration {
     menus: L2tp::MENUS,
-    create: |secrets| Box::new(L2tp::new(secrets)),
+    create: |sources| Box::new(L2tp::new(sources.secrets)),
 };
 
 /// Clients and server of L2TP.

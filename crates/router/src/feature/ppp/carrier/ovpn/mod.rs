@@ -15,6 +15,7 @@ mod tls;
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use dataplane::DropReason;
 use dataplane::service::{Match, Rate, Service};
@@ -30,7 +31,8 @@ use self::links::{End, Link};
 use self::settings::{Client, Server};
 use super::clients::{Clients, Step};
 use super::links::Links;
-use super::{Carrier, CarrierOutput, LinkEvent, LinkId, Registration};
+use super::{Carrier, CarrierOutput, LinkEvent, LinkId, Registration, SharedTrust};
+use crate::feature::certificate::CERTIFICATE;
 use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::{Effects, View, concerns, each_item};
 use crate::intent::ItemId;
@@ -54,13 +56,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_SESSIONS: usize = 65_536;
 
 pub(super) const CARRIER: Registration = Registration {
-    menus: &[
-        kind::CLIENT_MENU,
-        kind::SERVER_MENU,
-        SERVER,
-        tls::CERTIFICATE,
-    ],
-    create: |secrets| Box::new(Ovpn::new(secrets)),
+    menus: &[kind::CLIENT_MENU, kind::SERVER_MENU, SERVER, CERTIFICATE],
+    create: |sources| Box::new(Ovpn::new(sources.secrets, Arc::clone(sources.trust))),
 };
 
 /// A server item that works.
@@ -91,6 +88,7 @@ struct Ovpn {
     /// PPP packets for the ends that stand for OpenVPN peers.
     inbox: Vec<(LinkId, Vec<u8>)>,
     poll_at: Option<Instant>,
+    trust: SharedTrust,
     rng: Rng,
 }
 
@@ -104,7 +102,7 @@ impl core::fmt::Debug for Ovpn {
 }
 
 impl Ovpn {
-    fn new(secrets: &mut Rng) -> Self {
+    fn new(secrets: &mut Rng, trust: SharedTrust) -> Self {
         Self {
             servers: BTreeMap::new(),
             clients: Clients::new(),
@@ -115,6 +113,7 @@ impl Ovpn {
             pending: Vec::new(),
             inbox: Vec::new(),
             poll_at: None,
+            trust,
             rng: secrets.split(),
         }
     }
@@ -130,6 +129,7 @@ impl Ovpn {
         let ready = settings.and_then(|settings| {
             let tls = tls::server(
                 view.store,
+                &self.trust.load(),
                 &settings.common.certificate,
                 settings.requires_certificate,
                 settings.common.only_tls12,
@@ -188,6 +188,7 @@ impl Ovpn {
         let common = &settings.common;
         let config = tls::client(
             store,
+            &self.trust.load(),
             &common.certificate,
             settings.verifies,
             common.only_tls12,
@@ -380,7 +381,7 @@ impl Carrier for Ovpn {
         let mut servers = BTreeMap::new();
         let mut clients = BTreeMap::new();
         // A changed certificate concerns all items, as each may use it.
-        let all = changes.filter(|_| concerns(&[tls::CERTIFICATE], changes));
+        let all = changes.filter(|_| concerns(&[CERTIFICATE], changes));
         for changes in [Some(changes), all.map(|_| None)].into_iter().flatten() {
             each_item(view, SERVER, changes, |id, item| {
                 servers.insert(id, item.and_then(Server::read));

@@ -51,7 +51,7 @@ const PAYLOAD: u16 = 65_000;
 
 pub(super) const CARRIER: Registration = Registration {
     menus: Pptp::MENUS,
-    create: |secrets| Box::new(Pptp::new(secrets)),
+    create: |sources| Box::new(Pptp::new(sources.secrets)),
 };
 
 /// Clients and server of PPTP.
@@ -276,6 +276,7 @@ impl Tunnel for Pptp {
                 on: is_enabled,
                 tls: None,
                 form: StreamForm::Plain,
+                is_shared: false,
             }));
             if is_enabled {
                 let message =

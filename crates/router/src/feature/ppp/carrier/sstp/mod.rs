@@ -42,7 +42,7 @@ const PAYLOAD: u16 = (sstp::MAX_PACKET - sstp::HEADER - PPP_ADDRESS.len() - 2) a
 
 pub(super) const CARRIER: Registration = Registration {
     menus: Sstp::MENUS,
-    create: |secrets| Box::new(Sstp::new(secrets)),
+    create: |sources| Box::new(Sstp::new(sources.secrets)),
 };
 
 /// A link.
@@ -76,6 +76,7 @@ impl LinkState for Link {
 struct Listener {
     port: u16,
     tls: Arc<ServerTls>,
+    is_shared: bool,
 }
 
 /// Clients and server of SSTP.
@@ -108,6 +109,7 @@ impl Sstp {
         let wanted = self.server.as_ref().map(|server| Listener {
             port: server.port,
             tls: Arc::clone(&server.tls),
+            is_shared: server.is_shared,
         });
         if wanted == self.listener {
             return;
@@ -115,15 +117,16 @@ impl Sstp {
         let before = core::mem::replace(&mut self.listener, wanted.clone());
         let changes = [(before, false), (wanted, true)];
         for (listener, on) in changes {
-            let Some(Listener { port, tls }) = listener else {
+            let Some(listener) = listener else {
                 continue;
             };
             out.effects.push(Effect::Stream(StreamRequest::Listen {
                 service: SERVICE,
-                port,
+                port: listener.port,
                 on,
-                tls: Some(tls),
+                tls: Some(listener.tls),
                 form: StreamForm::Sstp,
+                is_shared: listener.is_shared,
             }));
         }
     }

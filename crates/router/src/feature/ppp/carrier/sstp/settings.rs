@@ -129,6 +129,8 @@ impl ClientSettings for Client {
 pub(super) struct Server {
     pub(super) port: u16,
     pub(super) tls: Arc<ServerTls>,
+    /// The service `www-ssl` has the port, and passes on connections of SSTP.
+    pub(super) is_shared: bool,
     pub(super) profile: Name,
     /// PPP settings that its sessions share.
     pub(super) of_ppp: Arc<ppp::Settings>,
@@ -153,11 +155,12 @@ impl Server {
         let services = store.items(SERVICES);
         let mut others = services
             .filter(|other| !other.is("disabled") && other.number("port") == Some(port.into()));
-        if let Some(other) = others.next() {
-            let name = other.text("name");
-            return Err(format!(
-                "TCP port {port} belongs to the service {name} of {SERVICES}"
-            ));
+        let other = others.next();
+        if let Some(other) = other {
+            may_share(item, other).map_err(|why| {
+                let name = other.text("name");
+                format!("TCP port {port} belongs to the service {name} of {SERVICES}: {why}")
+            })?;
         }
         let of_ppp = ppp::Settings {
             methods: dial::methods(item, "authentication"),
@@ -171,9 +174,36 @@ impl Server {
                 verifies_client: item.is("verify-client-certificate"),
                 limits: limits(item),
             }),
+            is_shared: other.is_some(),
             profile: read::name(item, "default-profile").unwrap_or_else(|| "default".into()),
             of_ppp: Arc::new(of_ppp),
         }))
+    }
+}
+
+/// Checks that the server may share the port of a service, which does the TLS handshake before a client asks for SSTP.
+///
+/// # Errors
+/// Why it may not.
+fn may_share(server: &Item, service: &Item) -> Result<(), &'static str> {
+    let has_addresses = service
+        .get("address")
+        .is_some_and(|list| !list.as_list().is_empty());
+    match () {
+        () if service.text("name") != "www-ssl" => Err("SSTP shares a port with www-ssl alone"),
+        () if server.is("verify-client-certificate") => Err(
+            "verify-client-certificate=yes would ask the browsers of www-ssl for certificates: set another port",
+        ),
+        () if service.text("certificate") != server.text("certificate") => {
+            Err("it shares the port with a server that has the same certificate")
+        }
+        () if service.text("tls-version") != server.text("tls-version") => {
+            Err("it shares the port with a server that has the same tls-version")
+        }
+        () if has_addresses => {
+            Err("its address list would refuse clients of SSTP: set another port")
+        }
+        () => Ok(()),
     }
 }
 

@@ -1,29 +1,32 @@
 //! TLS settings: trusted certificates, and the configuration of connections.
 //!
-//! All clients use it: DNS over HTTPS, `/tool/fetch`, remote logs, RADIUS over TLS. The router's configuration decides
-//! about trust ([`certificate::Trust`]), read when a connection starts.
+//! All clients and servers use it: DNS over HTTPS, `/tool/fetch`, remote logs, RADIUS over TLS, tunnels. The router's
+//! configuration decides about trust ([`certificate::Trust`]), read when a connection starts.
+
+mod identity;
 
 use std::sync::Arc;
 
 use certificate::{Check, Facts, Trust};
-use router::drive::streams::TlsLimits;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{
-    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime,
-};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use rustls::sign::SingleCertAndKey;
 use rustls::{
     CertificateError, CipherSuite, ClientConfig, DigitallySignedStruct, Error, RootCertStore,
     ServerConfig, SignatureScheme, SupportedProtocolVersion,
 };
 
+pub use self::identity::{TlsIdentity, certified, identity, identity_of};
+use crate::feature::stream::TlsLimits;
+
 /// Returns the TLS configuration for a use in `trust-store`, such as `dns` or `fetch`.
 ///
 /// # Errors
 /// A certificate revocation list cannot be read.
-pub(crate) fn client(trust: &Trust, wanted: &str, check: Check) -> Result<ClientConfig, String> {
+pub fn client(trust: &Trust, wanted: &str, check: Check) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match check {
         Check::Nothing => Arc::new(AnyCertificate(Arc::clone(&provider))),
@@ -38,25 +41,22 @@ pub(crate) fn client(trust: &Trust, wanted: &str, check: Check) -> Result<Client
     Ok(config)
 }
 
-/// Certificate with its issuers, and its private key.
-pub(crate) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
-
 /// Server that a client of this router's own network connects to, such as a RADIUS server.
-pub(crate) struct PrivateServer<'a> {
+pub struct PrivateServer<'a> {
     /// Use in `trust-store`: `/certificate` must have the server's certificate or an authority that signed it; public
     /// authorities vouch for no private server. `None` trusts any certificate.
-    pub(crate) trusted_for: Option<&'a str>,
+    pub trusted_for: Option<&'a str>,
     /// The certificate must have the server's name. Servers that are configured by address rarely have that.
-    pub(crate) by_name: bool,
+    pub by_name: bool,
     /// Limits of the session.
-    pub(crate) limits: TlsLimits,
+    pub limits: TlsLimits,
 }
 
 /// Returns the TLS configuration for a private server, with the certificate of this router.
 ///
 /// # Errors
 /// The certificate of this router does not fit its key, or a certificate revocation list cannot be read.
-pub(crate) fn private(
+pub fn private(
     trust: &Trust,
     identity: Option<TlsIdentity>,
     server: &PrivateServer<'_>,
@@ -83,9 +83,9 @@ pub(crate) fn private(
         .dangerous()
         .with_custom_certificate_verifier(verifier);
     match identity {
-        Some((chain, key)) => {
-            let config = builder.with_client_auth_cert(chain, key);
-            config.map_err(|error| error.to_string())
+        Some(identity) => {
+            let resolver = Arc::new(SingleCertAndKey::from(identity));
+            Ok(builder.with_client_cert_resolver(resolver))
         }
         None => Ok(builder.with_no_client_auth()),
     }
@@ -96,7 +96,7 @@ pub(crate) fn private(
 ///
 /// # Errors
 /// The certificate does not fit its key, or there is no authority for clients.
-pub(crate) fn server(
+pub fn server(
     identity: TlsIdentity,
     clients: Option<(&Trust, &str)>,
     limits: TlsLimits,
@@ -110,6 +110,9 @@ pub(crate) fn server(
         Some((trust, wanted)) => {
             let mut authorities = RootCertStore::empty();
             let _ = authorities.add_parsable_certificates(trust.own(wanted).cloned());
+            if authorities.is_empty() {
+                return Err(format!("no certificate is trusted for {wanted}"));
+            }
             let lists = trust.lists().iter().cloned();
             let verifier =
                 WebPkiClientVerifier::builder_with_provider(authorities.into(), provider)
@@ -119,25 +122,28 @@ pub(crate) fn server(
             builder.with_client_cert_verifier(verifier.map_err(|error| error.to_string())?)
         }
     };
-    let (chain, key) = identity;
-    let config = builder.with_single_cert(chain, key);
-    config.map_err(|error| error.to_string())
+    Ok(builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(identity))))
 }
 
 /// Returns the suites of a session.
 fn provider(limits: TlsLimits) -> Arc<CryptoProvider> {
     let mut provider = rustls::crypto::aws_lc_rs::default_provider();
     if limits.only_aes256 {
-        provider.cipher_suites.retain(|suite| {
-            matches!(
-                suite.suite(),
-                CipherSuite::TLS13_AES_256_GCM_SHA384
-                    | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
-                    | CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
-            )
-        });
+        provider
+            .cipher_suites
+            .retain(|suite| is_aes256(suite.suite()));
     }
     Arc::new(provider)
+}
+
+/// Returns true for suites with AES-256-GCM.
+pub const fn is_aes256(suite: CipherSuite) -> bool {
+    matches!(
+        suite,
+        CipherSuite::TLS13_AES_256_GCM_SHA384
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
+            | CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    )
 }
 
 /// Returns the versions of a session.
