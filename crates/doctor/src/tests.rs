@@ -543,29 +543,6 @@ const CASES: &[Case] = &[
         ],
     ),
     (
-        "ipsec-auth-vs-exchange",
-        &[
-            POLICY,
-            "/ip/ipsec/identity/add peer=far auth-method=eap eap-methods=eap-mschapv2 username=joe password=hidden\n",
-        ],
-        &[
-            POLICY,
-            "/ip/ipsec/identity/add peer=far auth-method=pre-shared-key-xauth username=joe password=hidden secret=x\n",
-        ],
-    ),
-    (
-        "ipsec-weak-algorithm",
-        &[
-            "/ip/ipsec/proposal/set [find] enc-algorithms=3des,aes-128-cbc pfs-group=modp768\n",
-            POLICY,
-        ],
-        &[
-            "/ip/ipsec/proposal/add name=old enc-algorithms=des\n\
-             /ip/ipsec/proposal/set [find name=default] enc-algorithms=aes-128-gcm pfs-group=modp2048\n",
-            POLICY,
-        ],
-    ),
-    (
         "fastpath-tunnel-bypass",
         &[
             "/interface/gre/add name=g remote-address=192.0.2.7\n/ip/firewall/mangle/add chain=output \

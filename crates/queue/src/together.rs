@@ -10,14 +10,14 @@ use crate::node::Node;
 /// Maximum number of packets that pass together.
 pub const TOGETHER: usize = 256;
 
-/// Places of the table of leaves: twice their number, so that a search ends soon.
-const PLACES: usize = 2 * TOGETHER;
+/// Buckets of the table of leaves: twice their number, so that a search ends soon.
+const BUCKETS: usize = 2 * TOGETHER;
 
 /// Memory for packets that pass together.
 #[derive(Debug)]
 pub struct Together {
     /// By the hash of a leaf: the number of its group, valid if the entry is of this round.
-    places: [Place; PLACES],
+    buckets: [Bucket; BUCKETS],
     round: u32,
     groups: [Group; TOGETHER],
     /// The group of each packet.
@@ -29,7 +29,7 @@ pub struct Together {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct Bucket {
     round: u32,
     group: u16,
 }
@@ -51,7 +51,7 @@ const ROUNDS: u8 = 32;
 impl Default for Together {
     fn default() -> Self {
         Self {
-            places: [Place::default(); PLACES],
+            buckets: [Bucket::default(); BUCKETS],
             round: 0,
             groups: [Group::default(); TOGETHER],
             of: [0; TOGETHER],
@@ -137,12 +137,12 @@ impl Together {
         let address = (core::ptr::from_ref(leaf).addr() >> 7) as u64;
         let mut at = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize;
         loop {
-            let place = &mut self.places[at % PLACES];
-            if place.round != self.round {
-                (place.round, place.group) = (self.round, len as u16);
+            let bucket = &mut self.buckets[at % BUCKETS];
+            if bucket.round != self.round {
+                (bucket.round, bucket.group) = (self.round, len as u16);
                 return len;
             }
-            let number = usize::from(place.group) % TOGETHER;
+            let number = usize::from(bucket.group) % TOGETHER;
             if is(&self.groups[number]) {
                 return number;
             }
@@ -180,8 +180,8 @@ fn pass_groups<'a>(
 /// Maximum number of trees that refuse their packets while those of others pass together.
 const TREES: usize = 16;
 
-/// Like [`pass_groups`], for leaves with parents: all groups of a tree pass, or none. A tree is checked for the bytes of
-/// all groups with parents, whichever tree they belong to. If more than [`TREES`] trees refuse, no group passes.
+/// Like [`pass_groups`], for leaves with parents: all groups of a tree pass, or none. A tree is checked for the bytes
+/// of all groups with parents, whichever tree they belong to. If more than [`TREES`] trees refuse, no group passes.
 #[inline(never)]
 fn pass_nested<'a>(
     groups: &mut [Group],

@@ -125,8 +125,8 @@ impl Dispatch for Outlet {
 }
 
 impl Outlet {
-    /// Queues a vector whose frames wait for the slots of their outs. Returns false if an out has no slot, or the agenda
-    /// has no room for all frames.
+    /// Queues a vector whose frames wait for the slots of their outs. Returns false if an out has no slot, or the
+    /// agenda has no room for all frames.
     #[inline(always)]
     fn put_by_slots(
         &mut self,

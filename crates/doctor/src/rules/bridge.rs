@@ -8,7 +8,7 @@ use crate::config::{
     Config, FILTER, FILTER6, MANGLE, NAT, RAW, has, has_any, name, shown, title, words,
 };
 use crate::packet::ranges;
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 const BRIDGE: &str = "/interface/bridge";
 const VLAN: &str = "/interface/vlan";

@@ -6,7 +6,7 @@ use menu::Item;
 
 use crate::config::{FILTER, MANGLE, has, has_any, name, shown, title};
 use crate::packet::names_port;
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 pub(super) const L7_DROP_UNSCOPED: Rule = Rule {
     name: "l7-drop-unscoped",

@@ -3,7 +3,7 @@
 use menu::Item;
 
 use crate::config::{Config, FILTER, MANGLE, RAW, has, has_any, shown, title, words};
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 /// Returns true for a filter rule that matches established connections.
 fn takes_established(rule: &Item) -> bool {

@@ -5,7 +5,7 @@ use menu::{Item, quote};
 use super::listeners::{BANDWIDTH_TEST_PORT, accepting, has_ipsec};
 use crate::config::{Config, FILTER, shown, title};
 use crate::packet::{Packet, Verdict, chain_verdict};
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 /// WAN interfaces from which the first packet of a connection reaches the router.
 struct Open<'a> {

@@ -3,7 +3,7 @@
 use menu::Item;
 
 use crate::config::{Config, shown, title, words};
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 const PEER: &str = "/ip/ipsec/peer";
 const IDENTITY: &str = "/ip/ipsec/identity";

@@ -1,7 +1,7 @@
 //! Packet and connection marks.
 
 use crate::config::{MANGLE, has_any, shown, words};
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 /// Matchers that inspect payload or search a list for each packet.
 const EXPENSIVE_MATCHERS: &[&str] = &[

@@ -15,7 +15,7 @@ mod switched;
 mod tunnels;
 mod vpn;
 
-use crate::Rule;
+use crate::rule::Rule;
 
 /// All rules.
 pub const RULES: &[Rule] = &[

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use menu::Item;
 
 use crate::config::{Config, FILTER, NAT, RAW, has, has_any, name, shown, title, words};
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 /// Returns true for srcnat rules that translate the source.
 fn translates(rule: &Item) -> bool {

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use menu::{Item, Value};
 
 use crate::config::{MANGLE, has, rate, shown, side, title, words};
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 const SIMPLE: &str = "/queue/simple";
 const TREE: &str = "/queue/tree";

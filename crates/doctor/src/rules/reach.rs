@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use menu::{Item, Value};
 
 use crate::config::{Config, FILTER, FILTER6, MANGLE, NAT, RAW, has, shown, title};
-use crate::{Rule, RuleFindings, Severity};
+use crate::rule::{Rule, RuleFindings, Severity};
 
 /// Tables of rules.
 const TABLES: [&str; 9] = [

@@ -3,7 +3,7 @@
 use menu::Item;
 
 use crate::config::{Config, FILTER, FILTER6, has, shown, title};
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 /// Menus and properties of secrets that both ends of a connection share.
 const SECRETS: [(&str, &str); 9] = [

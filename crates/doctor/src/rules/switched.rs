@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use menu::{Item, Value};
 
 use crate::config::{Config, has, shown, title};
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 const PORT: &str = "/interface/bridge/port";
 /// Chains of frames between ports of one bridge.

@@ -7,7 +7,7 @@ use menu::{Item, Store, Value, quote};
 
 use crate::config::{Config, FILTER, MANGLE, NAT, has, has_any, name, shown, title};
 use crate::packet::{Packet, Verdict, chain_verdict};
-use crate::{Rule, RuleFindings, Severity};
+use crate::rule::{Rule, RuleFindings, Severity};
 
 const CLIENT: &str = "/interface/pppoe-client";
 const SERVER: &str = "/interface/pppoe-server/server";

@@ -8,7 +8,7 @@ use menu::{Item, Value};
 
 use super::tunnels::{accept, is_dropped_by_input, report_blocked};
 use crate::config::{Config, has, shown, title};
-use crate::{Rule, Severity};
+use crate::rule::{Rule, Severity};
 
 const POLICY: &str = "/ip/ipsec/policy";
 const PEER: &str = "/ip/ipsec/peer";

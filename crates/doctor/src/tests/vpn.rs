@@ -13,6 +13,29 @@ const KEYS: [&str; 2] = [
 /// Per rule the wrong and the correct configuration, in parts.
 pub(super) const CASES: &[Case] = &[
     (
+        "ipsec-auth-vs-exchange",
+        &[
+            POLICY,
+            "/ip/ipsec/identity/add peer=far auth-method=eap eap-methods=eap-mschapv2 username=joe password=hidden\n",
+        ],
+        &[
+            POLICY,
+            "/ip/ipsec/identity/add peer=far auth-method=pre-shared-key-xauth username=joe password=hidden secret=x\n",
+        ],
+    ),
+    (
+        "ipsec-weak-algorithm",
+        &[
+            "/ip/ipsec/proposal/set [find] enc-algorithms=3des,aes-128-cbc pfs-group=modp768\n",
+            POLICY,
+        ],
+        &[
+            "/ip/ipsec/proposal/add name=old enc-algorithms=des\n\
+             /ip/ipsec/proposal/set [find name=default] enc-algorithms=aes-128-gcm pfs-group=modp2048\n",
+            POLICY,
+        ],
+    ),
+    (
         "ipsec-policy-shadowed",
         &[
             POLICY,
