@@ -122,10 +122,6 @@ pub(super) struct Engine<S: Side> {
     started: std::time::Instant,
     load: CpuLoad,
     load_due: Instant,
-    /// CPU time of this thread, and the time, at the last measurement.
-    spent: (Duration, Instant),
-    /// CPU time of this thread in percent of the last second.
-    pub(super) own_percent: u64,
     pub(super) cpu_percent: u8,
 }
 
@@ -168,8 +164,6 @@ impl<S: Side> Engine<S> {
             started: std::time::Instant::now(),
             load: CpuLoad::default(),
             load_due: Instant::ZERO,
-            spent: (Duration::ZERO, Instant::ZERO),
-            own_percent: 0,
             cpu_percent: 0,
         })
     }
@@ -348,7 +342,7 @@ impl<S: Side> Engine<S> {
         self.sleep(sleep)
     }
 
-    /// Measures once a second the load of the machine, and the share of this thread.
+    /// Measures once a second the load of the machine.
     fn measure_load(&mut self) {
         let now = self.now();
         if now < self.load_due {
@@ -357,15 +351,17 @@ impl<S: Side> Engine<S> {
         self.load_due = now + Duration::from_secs(1);
         self.cpu_percent = self.load.percent();
         self.machine.set_cpu_percent(self.cpu_percent);
+    }
+
+    /// Returns the CPU time of this thread, in percent of the time since the engine's start.
+    pub(super) fn own_percent(&self) -> u64 {
         let clock = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         let spent = Duration::try_from(clock).unwrap_or_default();
-        let (before, then) = std::mem::replace(&mut self.spent, (spent, now));
-        let span = now.saturating_since(then).as_micros();
-        let share = spent.saturating_sub(before).as_micros() * 100;
-        self.own_percent = share
-            .checked_div(span)
-            .and_then(|s| u64::try_from(s).ok())
-            .unwrap_or(0);
+        let span = self.started.elapsed().as_micros();
+        let percent = (spent.as_micros() * 100).checked_div(span);
+        percent
+            .and_then(|percent| u64::try_from(percent).ok())
+            .unwrap_or(0)
     }
 
     fn serve_links(&mut self, pending: &mut Pending) {
