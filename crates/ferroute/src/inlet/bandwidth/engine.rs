@@ -33,6 +33,8 @@ const MAX_LINKS: usize = 4_096;
 const MAX_OUTBOX_BYTES: usize = 64 << 10;
 /// Time in which a closed connection may still send its messages.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Minimum time over which the share of the thread is measured.
+const MIN_SHARE_SPAN: Duration = Duration::from_millis(100);
 /// Maximum sleep.
 const MAX_SLEEP: Duration = Duration::from_secs(1);
 /// Maximum number of events per sleep.
@@ -353,15 +355,17 @@ impl<S: Side> Engine<S> {
         self.machine.set_cpu_percent(self.cpu_percent);
     }
 
-    /// Returns the CPU time of this thread, in percent of the time since the engine's start.
+    /// Returns the CPU time of this thread, in percent of the time since the engine's start; 0 in the first tenth of a
+    /// second, in which the start of the thread counts more than the test.
     pub(super) fn own_percent(&self) -> u64 {
+        let span = self.started.elapsed();
+        if span < MIN_SHARE_SPAN {
+            return 0;
+        }
         let clock = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         let spent = Duration::try_from(clock).unwrap_or_default();
-        let span = self.started.elapsed().as_micros();
-        let percent = (spent.as_micros() * 100).checked_div(span);
-        percent
-            .and_then(|percent| u64::try_from(percent).ok())
-            .unwrap_or(0)
+        let percent = spent.as_micros() * 100 / span.as_micros();
+        u64::try_from(percent).map_or(100, |percent| percent.min(100))
     }
 
     fn serve_links(&mut self, pending: &mut Pending) {
