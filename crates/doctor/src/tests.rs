@@ -22,6 +22,10 @@ fn found(config: &str) -> BTreeSet<&'static str> {
     findings.iter().map(|finding| finding.rule.name).collect()
 }
 
+/// Rules that accept a TCP port from everywhere.
+const TELNET: &str = "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=23\n";
+const SSH: &str = "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=22\n";
+const TEST: &str = "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=2000\n";
 const FASTTRACK: &str = "/ip/firewall/filter/add chain=forward action=fasttrack-connection \
                          connection-state=established,related\n";
 const ACCEPT: &str = "/ip/firewall/filter/add chain=forward action=accept \
@@ -428,30 +432,13 @@ const CASES: &[Case] = &[
     ),
     (
         "mgmt-service-open",
-        &[
-            WAN,
-            "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=23\n",
-            CLOSED,
-        ],
-        &[
-            WAN,
-            "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=22\n",
-            CLOSED,
-        ],
+        &[WAN, TELNET, CLOSED],
+        &[WAN, SSH, CLOSED],
     ),
     (
         "bandwidth-server-open",
-        &[
-            WAN,
-            "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=2000\n",
-            CLOSED,
-        ],
-        &[
-            WAN,
-            "/ip/firewall/filter/add chain=input action=accept protocol=tcp dst-port=2000\n\
-             /tool/bandwidth-server/set allowed-addresses4=198.51.100.0/24\n",
-            CLOSED,
-        ],
+        &[WAN, TEST, CLOSED],
+        &[WAN, TEST, CLOSED, "/tool/bandwidth-server/set enabled=no"],
     ),
     (
         "rp-filter-strict-multiwan",

@@ -257,10 +257,10 @@ impl Printer {
         let cells: Vec<_> = shown(self.menu, &self.options, row).collect();
         let width = cells.iter().map(|(p, _)| p.name.len()).max().unwrap_or(0) + 2;
         let mut text = String::new();
-        if let Some(lack) = row.get(Row::NO_EFFECT)
-            && self.options.proplist.is_empty()
-        {
-            text.push_str(&format!(";;; no effect: {lack}\n"));
+        if self.options.proplist.is_empty() {
+            for remark in row.remarks() {
+                text.push_str(&format!(";;; {remark}\n"));
+            }
         }
         for (property, value) in &cells {
             text.push_str(&format!(

@@ -10,7 +10,6 @@ const fn area(name: &'static str, menus: &'static [&'static str]) -> Area {
 /// Feature areas that lack an effect completely or in some menus.
 pub(crate) const AREAS: &[Area] = &[
     area("apps", &["/app"]),
-    area("bandwidth tests", &["/tool/bandwidth-server"]),
     area("BFD", &["/routing/bfd"]),
     area("BGP", &["/routing/bgp", "/routing/rpki"]),
     area("bridges", &["/interface/bridge"]),

@@ -33,9 +33,9 @@ pub(crate) const HOST: Kind = Kind::Spelled(&Spelling {
     canonical: host,
 });
 
-/// An IPv4 address with an optional port: `10.0.0.1:37008`.
+/// An IP address with an optional port: `10.0.0.1:37008`, `[2001:db8::1]:37008`.
 pub(crate) const SOCKET: Kind = Kind::Spelled(&Spelling {
-    describe: "A.B.C.D[:PORT]    (IP address and port)",
+    describe: "A.B.C.D[:PORT] or [IPv6]:PORT    (IP address and port)",
     canonical: socket,
 });
 
@@ -156,6 +156,12 @@ fn host(text: &str) -> Option<String> {
 }
 
 fn socket(text: &str) -> Option<String> {
+    if let Ok(address) = text.parse::<std::net::Ipv6Addr>() {
+        return Some(address.to_string());
+    }
+    if let Ok(socket) = text.parse::<std::net::SocketAddrV6>() {
+        return Some(socket.to_string());
+    }
     let (address, port) = text.split_once(':').unwrap_or((text, "0"));
     let address: std::net::Ipv4Addr = address.parse().ok()?;
     let port = digits(port, 5, 65_535)?;
@@ -208,6 +214,10 @@ mod tests {
             assert_eq!(canonical(HOST, bad), None, "{bad}");
         }
         assert_eq!(canonical(SOCKET, "10.0.0.1:99999"), None);
+        for good in ["10.0.0.1:37008", "2001:db8::1", "[2001:db8::1]:37008"] {
+            assert_eq!(canonical(SOCKET, good).as_deref(), Some(good), "{good}");
+        }
+        assert_eq!(canonical(SOCKET, "[2001:db8::1]"), None);
         assert_eq!(canonical(DECIMAL, "-1.5").as_deref(), Some("-1.5"));
         assert_eq!(canonical(DECIMAL, "1."), None);
     }

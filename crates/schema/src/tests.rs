@@ -90,8 +90,8 @@ const FOR_READERS: &str = "\
     /ip/dhcp-relay/monitor /ip/route/check \
     /log/debug /log/error /log/info /log/warning /radius/incoming/monitor /radius/monitor \
     /system/configuration/diff \
-    /tool/calculate /tool/fetch /tool/flood-ping /tool/ip-scan /tool/ping /tool/ping-speed /tool/profile \
-    /tool/sniffer/quick /tool/torch /tool/trace /tool/traceroute";
+    /tool/bandwidth-test /tool/calculate /tool/fetch /tool/flood-ping /tool/ip-scan /tool/ping /tool/ping-speed \
+    /tool/profile /tool/sniffer/quick /tool/speed-test /tool/torch /tool/trace /tool/traceroute";
 
 #[test]
 fn group_read_may_run_only_commands_that_change_nothing() {

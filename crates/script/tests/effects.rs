@@ -378,12 +378,9 @@ fn help_marks_features_without_effect() {
 
 #[test]
 fn disabled_items_count_as_implemented() {
-    let off = after(
-        "/tool romon set enabled=no id=00:00:00:00:00:00\n/tool bandwidth-server set authenticate=no enabled=no\n\
-         /ip proxy set enabled=no\n",
-    );
+    let off = after("/tool romon set enabled=no id=00:00:00:00:00:00\n/ip proxy set enabled=no\n");
     let on = after("/tool romon set enabled=yes\n/ip proxy set enabled=yes\n");
-    for path in ["/tool/romon", "/tool/bandwidth-server", "/ip/proxy"] {
+    for path in ["/tool/romon", "/ip/proxy"] {
         let lack = |store: &Store| {
             store
                 .settings(path)

@@ -72,6 +72,11 @@ impl Memory {
         self.packets.iter()
     }
 
+    /// True if packets were left out because the limit is reached.
+    pub const fn is_full(&self) -> bool {
+        !self.scrolls && self.left_out > 0
+    }
+
     /// Removes and returns the packets, with the number of packets omitted since the last call.
     pub fn take(&mut self) -> (Vec<CapturedPacket>, u64) {
         self.bytes = 0;

@@ -364,3 +364,26 @@ fn silence_ends_a_handshake_on_both_ends() {
     let end = client::Action::Ended(Status::CanNotConnect, Reason::Timeout);
     assert_eq!(out, [client::Action::Connect(0), end]);
 }
+
+#[test]
+fn a_repeated_reply_before_the_udp_port_is_skipped() {
+    let mut client = client::Client::new(test(Protocol::Udp, Direction::Transmit, 1), [1; 32]);
+    let mut out = Vec::new();
+    let mut tell = |event| {
+        out.clear();
+        client.handle(event, Instant::ZERO, &mut out);
+        out.clone()
+    };
+    tell(Event::Start);
+    tell(Event::Received(0, &[1, 0, 0, 0]));
+    tell(Event::Received(0, &[1, 0, 0, 0]));
+
+    let actions = tell(Event::Received(0, &[1, 0, 0, 0, 7, 0xd1]));
+
+    let open = client::Action::OpenUdp {
+        socket: 0,
+        local_port: 2257,
+        remote_port: 2001,
+    };
+    assert_eq!(actions, [open]);
+}

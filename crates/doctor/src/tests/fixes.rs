@@ -21,6 +21,7 @@ const LISTENERS: &str = "/interface/wireguard/add name=wg1 listen-port=51820
 /routing/bgp/connection/add name=b remote.address=198.51.100.8 remote.as=65001 local.role=ebgp
 /ip/service/set ssh address=203.0.113.0/24,2001:db8::/32
 /ip/service/set api address=0.0.0.0/0
+/tool/bandwidth-server/set allowed-addresses4=203.0.113.9/32
 /snmp/set enabled=yes
 /snmp/community/set [find default=yes] addresses=203.0.113.5/32
 ";
@@ -52,6 +53,7 @@ fn closing_input_first_accepts_what_the_file_listens_for() {
         "udp dst-port=4789",
         "tcp dst-port=179 src-address=198.51.100.8",
         "tcp dst-port=22 src-address=203.0.113.0/24",
+        "tcp dst-port=2000 src-address=203.0.113.9",
         "udp dst-port=161 src-address=203.0.113.5",
     ];
     assert_eq!(matchers, expected);

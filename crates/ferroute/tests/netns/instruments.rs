@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use lab::Lab;
 
+use crate::pair::{self, PAIR};
 use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, layout, run, text, until};
 
 const SERVER: &str = "203.0.113.1";
@@ -29,16 +30,21 @@ fn count(router: &Router, filter: &str) -> usize {
     rows.iter().filter(has).count()
 }
 
-/// Starts a TZSP collector, which writes the bytes of each datagram as a line of a file.
-fn collector(lab: &Lab, file: &Path) -> Server {
+/// Starts a TZSP collector of a host at an address, which writes the bytes of each datagram as a line of a file.
+fn collector(lab: &Lab, host: &str, address: &str, file: &Path) -> Server {
+    let family = if address.contains(':') {
+        "AF_INET6"
+    } else {
+        "AF_INET"
+    };
     let program = format!(
-        "import socket\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\ns.bind((\"{SERVER}\",37008))\n\
+        "import socket\ns=socket.socket(socket.{family},socket.SOCK_DGRAM)\ns.bind((\"{address}\",37008))\n\
          print(\"listening\",flush=True)\nf=open(\"{}\",\"w\")\n\
          while True:\n d=s.recv(9999)\n f.write(d.hex()+\"\\n\")\n f.flush()",
         file.display()
     );
     let argv = ["python3".to_owned(), "-c".to_owned(), program];
-    let command = lab.command_line("server", &argv);
+    let command = lab.command_line(host, &argv);
     Server::begin(command.expect("a host of the layout"), "listening")
 }
 
@@ -50,7 +56,7 @@ fn the_sniffer_streams_frames_and_writes_a_file_that_tcpdump_reads() {
         return;
     };
     let streamed = folder.file("streamed");
-    let _collector = collector(&lab, &streamed);
+    let _collector = collector(&lab, "server", SERVER, &streamed);
     router.exec(&format!(
         "/tool/sniffer/set file-name=seen.pcapng streaming-enabled=yes streaming-server={SERVER}"
     ));
@@ -96,6 +102,35 @@ fn the_sniffer_streams_frames_and_writes_a_file_that_tcpdump_reads() {
     assert!(router.stop().success());
 }
 
+#[test]
+fn the_sniffer_streams_to_a_collector_by_ipv6() {
+    let test = "the_sniffer_streams_to_a_collector_by_ipv6";
+    let lab = { have(test, &["python3"]) }.then(|| lab(test, &PAIR));
+    let Some(lab) = lab.flatten() else {
+        return;
+    };
+    let folder = Folder::new();
+    let streamed = folder.file("streamed");
+    let router = pair::start(&lab, "");
+    let _collector = collector(&lab, "peer", "2001:db8:2::12", &streamed);
+    router.exec(
+        "/tool/sniffer/set streaming-enabled=yes streaming-server=\"[2001:db8:2::12]:37008\"",
+    );
+    router.exec("/tool/sniffer/start interface=ether1 ip-protocol=icmp");
+    run(
+        &lab,
+        "peer",
+        &format!("ping -c 5 -i 0.02 -s 200 {}", pair::ROUTER),
+    );
+
+    let frames = || fs::read_to_string(&streamed).unwrap_or_default();
+    let whole = |line: &&str| line.starts_with("0100000101") && line.len() == 2 * (5 + 242);
+    until("all are streamed", || {
+        frames().lines().filter(whole).count() == 10
+    });
+    assert!(router.stop().success());
+}
+
 /// Checks the first packet and the hosts of ten echo requests of 200 bytes and their answers.
 fn shows_what_passed(router: &Router) {
     let packet = &router.rows("/tool/sniffer/packet/print")[0];
@@ -138,6 +173,11 @@ fn the_sniffers_file_ends_at_its_limit_and_quick_uses_the_settings() {
         let log = router.exec("/log/print without-paging");
         log.contains("short.pcapng: file-limit is reached")
     });
+    let settings = router.exec("/tool/sniffer/print");
+    assert!(
+        settings.contains("no more packets are written to short.pcapng: file-limit is reached"),
+        "{settings}"
+    );
     // The file contains as many complete packets as fit.
     let file = folder.file("state").join("files/short.pcapng");
     let bytes = fs::read(&file).expect("a file").len();

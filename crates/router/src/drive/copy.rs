@@ -1,14 +1,14 @@
 //! Copies of packets that rules send to a collector (`sniff-tzsp`, `sniff-pc`).
 
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, SocketAddr};
 
 use dataplane::rule::Sniff;
 use dataplane::tap::TapOrigin;
 use frame::{Frame, InterfaceId};
-use wire::{Protocol, ipv4, udp};
 
 use super::Control;
 use super::punt::packet_of;
+use crate::feature::hear::Datagram;
 
 /// Copies that one call takes from each worker.
 const PER_POLL: usize = 256;
@@ -36,37 +36,31 @@ impl Control {
             Some(case) => self.case_copy(frame, case),
             None => tzsp_copy(frame.bytes()),
         };
-        if !how.ipv6 {
-            self.send_payload(&payload, Ipv4Addr::from(how.target as u32), how.port);
-        }
+        let to = match how.ipv6 {
+            true => IpAddr::from(how.target.to_be_bytes()),
+            false => IpAddr::from((how.target as u32).to_be_bytes()),
+        };
+        self.send_payload(payload, SocketAddr::new(to, how.port));
     }
 
     /// Sends the bytes of a frame to a collector of TZSP.
-    pub(super) fn send_tzsp(&mut self, bytes: &[u8], to: (Ipv4Addr, u16)) {
-        let (to, port) = to;
-        self.send_payload(&tzsp_copy(bytes), to, port);
+    pub(super) fn send_tzsp(&mut self, bytes: &[u8], to: SocketAddr) {
+        self.send_payload(tzsp_copy(bytes), to);
     }
 
-    fn send_payload(&mut self, payload: &[u8], to: Ipv4Addr, port: u16) {
-        let header = udp::Repr {
-            src_port: port,
-            dst_port: port,
-        };
-        let Some(from) = self.running().source4(to) else {
-            return;
-        };
+    fn send_payload(&mut self, data: Vec<u8>, to: SocketAddr) {
         // Drops a copy that does not fit a datagram.
-        if payload.len() > 65_507 {
+        if data.len() > 65_507 {
             return;
         }
-        let upper = header.to_bytes_v4(payload, from, to);
-        let ip = ipv4::Repr {
-            id: self.next_id(),
-            ..ipv4::Repr::new(Protocol::UDP, from, to)
+        let copy = Datagram {
+            source: None,
+            from: to.port(),
+            to,
+            interface: InterfaceId::NONE,
+            data,
         };
-        let len = upper.len() + payload.len();
-        let packet = [&ip.to_bytes(len)[..], &upper, payload].concat();
-        self.output(&packet, InterfaceId::NONE, 0);
+        self.send_datagram(&copy, 0);
     }
 
     /// Call content of PacketCable (ANSI/SCTE 24-13 2006, 5, which RouterOS names for `sniff-pc`): the

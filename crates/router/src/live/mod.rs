@@ -127,7 +127,12 @@ impl Live for Control {
             "/ip/ipsec/statistics" => self.annotate_ipsec_statistics(row),
             "/ipv6/settings" => self.annotate_settings6(row),
             "/interface/bridge/settings" => self.annotate_bridging(row),
-            "/tool/sniffer" => row.set("running", Value::Bool(self.instruments.is_sniffing())),
+            "/tool/sniffer" => {
+                row.set("running", Value::Bool(self.instruments.is_sniffing()));
+                if let Some(remark) = self.instruments.sniffer_remark() {
+                    row.set(Row::ABOUT, Value::text(remark));
+                }
+            }
             "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
             "/system/license" => self.annotate_license(row),

@@ -37,6 +37,11 @@ pub(crate) static MENU: Menu = Menu {
                 AS_VALUE,
                 argument("connection-count", U32, "Connection count"),
                 argument(
+                    "connection-counts",
+                    Kind::List(&between(1, 255)),
+                    "Connection counts of several tests, one after the other",
+                ),
+                argument(
                     "direction",
                     Kind::Words(&["receive", "transmit", "both"]),
                     "Direction",

@@ -18,6 +18,8 @@ use crate::{Form, Invocation, Look, Next, RunningTool, Tool, Turn};
 pub(crate) use cells::{CPU_REMARK, is_busy};
 pub(crate) use request::{connections, password, server, user};
 
+/// Default duration of each test with `connection-counts`.
+const SWEEP_DURATION: Duration = Duration::from_secs(5);
 /// Default update interval.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -70,6 +72,10 @@ pub(crate) struct BandwidthTestTool;
 
 struct Testing {
     test: Test,
+    /// Numbers of connections of further tests, the last one first.
+    further: Vec<u8>,
+    /// Rows of the tests that have ended.
+    results: Vec<Row>,
     interval: Duration,
     /// True for a command with a single update.
     is_single: bool,
@@ -82,8 +88,17 @@ impl Tool for BandwidthTestTool {
     }
 
     fn start(&self, given: &mut Invocation<'_>) -> Result<Box<dyn RunningTool>, Reason> {
+        let mut test = request::test(given)?;
+        let mut further = request::connection_counts(given)?;
+        if let Some(first) = further.pop() {
+            let tests = u32::from(further.len() as u8) + 1;
+            let whole = test.duration.unwrap_or(SWEEP_DURATION * tests);
+            (test.connections, test.duration) = (first, Some(whole / tests));
+        }
         Ok(Box::new(Testing {
-            test: request::test(given)?,
+            test,
+            further,
+            results: Vec::new(),
             interval: given.span("interval").unwrap_or(INTERVAL),
             is_single: given.ends.is_single,
             ticket: None,
@@ -130,13 +145,22 @@ impl RunningTool for Testing {
             None => *self.ticket.insert(begin(turn, &self.test)?),
         };
         let progress = progress(turn, ticket)?;
-        let ended = has_ended(&progress);
+        let row = cells::row(&self.test, &progress);
+        let mut ended = has_ended(&progress);
         if ended {
             forget(turn, &mut self.ticket);
+            self.results.push(row.clone());
         }
-        let rows = self
-            .shows(&progress, ended)
-            .then(|| vec![self.row(&progress)]);
+        if progress.status == Status::Done
+            && let Some(connections) = self.further.pop()
+        {
+            self.test.connections = connections;
+            ended = false;
+        }
+        let rows = self.shows(&progress, ended).then(|| {
+            let running = self.ticket.map(|_| row);
+            self.results.iter().cloned().chain(running).collect()
+        });
         let then = turn.now.saturating_add(self.interval);
         let next = match (ended, self.test.duration) {
             (true, _) => Next::Over,
@@ -158,10 +182,6 @@ impl Testing {
     fn shows(&self, progress: &BandwidthProgress, ended: bool) -> bool {
         let is_measured = progress.figures.duration >= INTERVAL;
         !self.is_single || ended || self.test.duration.is_none() && is_measured
-    }
-
-    fn row(&self, progress: &BandwidthProgress) -> Row {
-        cells::row(&self.test, progress)
     }
 }
 

@@ -4,12 +4,14 @@ use std::net::IpAddr;
 
 use btest::wire::{Direction, Fill, Protocol};
 use btest::{Password, Test};
-use menu::Reason;
+use menu::{Reason, Value};
 
 use crate::Invocation;
 
 /// RouterOS: `connection-count` of version 7.
 const CONNECTIONS: u32 = 20;
+/// Maximum number of tests of a command.
+const MAX_TESTS: usize = 8;
 /// Length of the sequence number of a datagram, and of its headers by IPv4 and by IPv6, in bytes.
 const NUMBER_BYTES: u16 = 4;
 const HEADER_BYTES: [u16; 2] = [28, 48];
@@ -70,6 +72,19 @@ pub(crate) fn connections(given: &Invocation<'_>, usual: u32) -> Result<u8, Reas
     match u8::try_from(count) {
         Ok(count) if count > 0 => Ok(count),
         _ => Err(Reason::failure("connection-count: 1 to 255")),
+    }
+}
+
+/// Returns the numbers of connections of several tests, the last one first; empty for a single test.
+pub(super) fn connection_counts(given: &Invocation<'_>) -> Result<Vec<u8>, Reason> {
+    let listed = given.value("connection-counts").map(Value::as_list);
+    let counts = listed.unwrap_or_default().iter().rev();
+    let counts: Option<Vec<u8>> = counts
+        .map(|count| u8::try_from(count.as_number()?).ok())
+        .collect();
+    match counts {
+        Some(counts) if counts.len() <= MAX_TESTS => Ok(counts),
+        _ => Err(Reason::failure("connection-counts: at most 8 numbers")),
     }
 }
 

@@ -178,3 +178,34 @@ fn arguments_that_the_protocol_cannot_carry_are_refused_by_name() {
         "failure: remote-udp-tx-size: at least 32, for headers and number"
     );
 }
+
+#[test]
+fn tests_with_several_numbers_of_connections_stand_beside_each_other() {
+    let address = ("address", Value::text("192.0.2.1"));
+    let counts = Value::List([1, 2, 4].map(Value::Number).into());
+    let ends = Ends {
+        is_single: false,
+        duration: Some(Duration::from_secs(6)),
+    };
+    let mut run = start(&[address, ("connection-counts", counts)], ends).expect("a test");
+    let mut world = world(Status::Done, Some(End::Duration), 2);
+
+    let looks = [0, 1, 2].map(|_| look(&mut *run, &mut world));
+
+    let [.., last] = looks;
+    let rows = last.rows.expect("the results");
+    let shown = rows.iter().map(|row| row.get("connection-count").cloned());
+    let counts = [1, 2, 4].map(|count| Some(Value::Number(count)));
+    assert_eq!(shown.collect::<Vec<_>>(), counts);
+    assert_eq!(last.next, Next::Over);
+    let begun = world.begun.iter();
+    let begun: Vec<_> = begun
+        .map(|test| (test.connections, test.duration))
+        .collect();
+    let two = Some(Duration::from_secs(2));
+    assert_eq!(begun, [(1, two), (2, two), (4, two)]);
+    assert_eq!(
+        refused(&[("connection-counts", Value::List(vec![Value::Number(300)]))]),
+        "failure: connection-counts: at most 8 numbers"
+    );
+}

@@ -42,13 +42,15 @@ pub(super) fn run(
     let mut engine = Engine::new(side, host).map_err(|error| error.to_string())?;
     Engine::<ClientSide>::yield_to_forwarding();
     engine.tell(|side, now, out| side.handle(Event::Start, now, out));
-    let mut due = Instant::ZERO;
+    let (mut due, mut last_path) = (Instant::ZERO, None);
     loop {
         let status = engine.machine.client.status();
         let is_over = !matches!(status, Status::Connecting | Status::Running);
         if is_over || engine.now() >= due {
             due = engine.now() + REPORT_INTERVAL;
-            report(progress(&engine));
+            // The connections are closed at the end.
+            last_path = path(&engine).or(last_path);
+            report(progress(&engine, last_path));
         }
         if is_over {
             return Ok(());
@@ -61,16 +63,19 @@ pub(super) fn run(
     }
 }
 
-fn progress(engine: &Engine<ClientSide>) -> BandwidthProgress {
+fn progress(engine: &Engine<ClientSide>, path: Option<PathState>) -> BandwidthProgress {
     let client = &engine.machine.client;
     let mut figures = client.figures(engine.now());
     figures.local_cpu_percent = engine.cpu_percent;
+    // A busy machine ends the test late.
+    let limit = client.test().duration.unwrap_or(Duration::MAX);
+    figures.duration = figures.duration.min(limit);
     BandwidthProgress {
         status: client.status(),
         reason: client.reason(),
         figures,
-        test_cpu_percent: engine.own_percent,
-        path: path(engine),
+        test_cpu_percent: engine.own_percent(),
+        path,
     }
 }
 

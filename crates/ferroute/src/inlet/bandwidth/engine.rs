@@ -33,6 +33,8 @@ const MAX_LINKS: usize = 4_096;
 const MAX_OUTBOX_BYTES: usize = 64 << 10;
 /// Time in which a closed connection may still send its messages.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Minimum time over which the share of the thread is measured.
+const MIN_SHARE_SPAN: Duration = Duration::from_millis(100);
 /// Maximum sleep.
 const MAX_SLEEP: Duration = Duration::from_secs(1);
 /// Maximum number of events per sleep.
@@ -122,10 +124,6 @@ pub(super) struct Engine<S: Side> {
     started: std::time::Instant,
     load: CpuLoad,
     load_due: Instant,
-    /// CPU time of this thread, and the time, at the last measurement.
-    spent: (Duration, Instant),
-    /// CPU time of this thread in percent of the last second.
-    pub(super) own_percent: u64,
     pub(super) cpu_percent: u8,
 }
 
@@ -168,8 +166,6 @@ impl<S: Side> Engine<S> {
             started: std::time::Instant::now(),
             load: CpuLoad::default(),
             load_due: Instant::ZERO,
-            spent: (Duration::ZERO, Instant::ZERO),
-            own_percent: 0,
             cpu_percent: 0,
         })
     }
@@ -348,7 +344,7 @@ impl<S: Side> Engine<S> {
         self.sleep(sleep)
     }
 
-    /// Measures once a second the load of the machine, and the share of this thread.
+    /// Measures once a second the load of the machine.
     fn measure_load(&mut self) {
         let now = self.now();
         if now < self.load_due {
@@ -357,15 +353,19 @@ impl<S: Side> Engine<S> {
         self.load_due = now + Duration::from_secs(1);
         self.cpu_percent = self.load.percent();
         self.machine.set_cpu_percent(self.cpu_percent);
+    }
+
+    /// Returns the CPU time of this thread, in percent of the time since the engine's start; 0 in the first tenth of a
+    /// second, in which the start of the thread counts more than the test.
+    pub(super) fn own_percent(&self) -> u64 {
+        let span = self.started.elapsed();
+        if span < MIN_SHARE_SPAN {
+            return 0;
+        }
         let clock = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         let spent = Duration::try_from(clock).unwrap_or_default();
-        let (before, then) = std::mem::replace(&mut self.spent, (spent, now));
-        let span = now.saturating_since(then).as_micros();
-        let share = spent.saturating_sub(before).as_micros() * 100;
-        self.own_percent = share
-            .checked_div(span)
-            .and_then(|s| u64::try_from(s).ok())
-            .unwrap_or(0);
+        let percent = spent.as_micros() * 100 / span.as_micros();
+        u64::try_from(percent).map_or(100, |percent| percent.min(100))
     }
 
     fn serve_links(&mut self, pending: &mut Pending) {

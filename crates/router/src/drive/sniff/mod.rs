@@ -105,6 +105,11 @@ impl Instruments {
     pub(crate) fn is_sniffing(&self) -> bool {
         self.sniffer.is_running()
     }
+
+    /// Returns why packets are missing in the sniffer's file or memory, in words; `None` if none are.
+    pub(crate) fn sniffer_remark(&self) -> Option<String> {
+        self.sniffer.remark()
+    }
 }
 
 impl Control {

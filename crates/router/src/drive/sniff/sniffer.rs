@@ -1,7 +1,7 @@
 //! `/tool/sniffer`: keeps packets in memory, writes them to a file, and streams them to a collector, until it is
 //! stopped.
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow;
 
 use machine::{Duration, Instant};
@@ -31,6 +31,8 @@ pub(crate) struct Sniffer {
     hosts: Hosts,
     connections: Connections,
     protocols: Protocols,
+    /// Why the file ended before the sniffer was stopped.
+    file_ended: Option<String>,
 }
 
 #[derive(Debug)]
@@ -59,8 +61,7 @@ struct Written {
 /// The collector of the stream.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    to: Ipv4Addr,
-    port: u16,
+    to: SocketAddr,
     /// Whether traffic between the router and the collector is excluded.
     filters: bool,
 }
@@ -94,6 +95,14 @@ impl Sniffer {
         self.running.is_some()
     }
 
+    /// Returns why packets are missing in the file or in memory, in words; `None` if none are.
+    pub(super) fn remark(&self) -> Option<String> {
+        let full = "memory-limit is reached: no more packets are kept".to_owned();
+        let memory = self.memory.is_full().then_some(full);
+        let remarks: Vec<_> = self.file_ended.iter().cloned().chain(memory).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
     /// Returns when the buffer is to be written.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let file = self.running.as_ref()?.file.as_ref()?;
@@ -108,9 +117,9 @@ impl Stream {
         let Some(ip) = &seen.head.ip else {
             return false;
         };
-        let collector = IpAddr::V4(self.to);
-        let is_to = ip.dst == collector && ip.ports.is_some_and(|(_, to)| to == self.port);
-        let is_from = ip.src == collector && ip.ports.is_some_and(|(from, _)| from == self.port);
+        let (collector, port) = (self.to.ip(), self.to.port());
+        let is_to = ip.dst == collector && ip.ports.is_some_and(|(_, to)| to == port);
+        let is_from = ip.src == collector && ip.ports.is_some_and(|(from, _)| from == port);
         match self.filters {
             true => is_to || is_from,
             false => is_to && seen.path == Path::Output,
@@ -135,7 +144,7 @@ impl Control {
         sniffer.protocols.see(seen);
         sniffer.connections.see(seen);
         if let Some(stream) = running.stream {
-            self.send_tzsp(bytes, (stream.to, stream.port));
+            self.send_tzsp(bytes, stream.to);
         }
         self.write_packet(seen, bytes);
     }
@@ -185,6 +194,7 @@ impl Control {
         let running = self.instruments.sniffer.running.as_mut();
         if let Some(written) = running.and_then(|running| running.file.take()) {
             let said = format!("no more packets are written to {}: {why}", written.name);
+            self.instruments.sniffer.file_ended = Some(said.clone());
             self.features.log.add("sniffer,warning", said);
         }
     }
@@ -336,16 +346,15 @@ fn collector(settings: &Item) -> Result<Stream, Reason> {
     /// TaZmen Sniffer Protocol (IANA).
     const TZSP: u16 = 37_008;
     let text = settings.text("streaming-server");
-    let (address, port) = text.rsplit_once(':').unwrap_or((text, ""));
-    let to = address
-        .parse()
-        .map_err(|_| Reason::no_match("streaming-server"))?;
-    if to == Ipv4Addr::UNSPECIFIED {
+    let whole = text.parse::<SocketAddr>();
+    let address = |_| text.parse().map(|to: IpAddr| SocketAddr::new(to, TZSP));
+    let to = whole.or_else(address);
+    let to = to.map_err(|_| Reason::no_match("streaming-server"))?;
+    if to.ip().is_unspecified() {
         return Err(Reason::failure("streaming-server is not set"));
     }
     Ok(Stream {
         to,
-        port: port.parse().unwrap_or(TZSP),
         filters: settings.is("filter-stream"),
     })
 }
