@@ -189,7 +189,7 @@ impl Features {
             virtual_routers: VirtualRouters::default(),
             vxlans: Vxlans::new(others.next_u64()),
             tunnels: Tunnels::default(),
-            ppp: Ppp::new(ppp, pools, clock.clone()),
+            ppp: Ppp::new(ppp, pools, &certificates.share(), clock.clone()),
             l2tp_ethers: L2tpEthers::new(&mut l2tp_ethers),
             ipsec: Ipsec::new(
                 crate::store::vault::entropy,

@@ -44,6 +44,7 @@ mod replace;
 pub mod rib;
 mod running;
 pub mod store;
+pub mod tls;
 mod tools;
 
 pub use clock::DayClock;

@@ -27,8 +27,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::host::HostPlane;
 use crate::inlet::resolve::addresses_of;
-use crate::inlet::trust;
 use crate::run::shared::Shared;
+use router::tls;
 
 /// Media type of queries and answers (RFC 8484, 6).
 const MESSAGE_TYPE: &str = "application/dns-message";
@@ -150,7 +150,7 @@ impl Doh {
         let addresses = server.addresses(shared).await?;
         let stream = self.dial(addresses, port).await?;
         let check = if verify { Check::Full } else { Check::Nothing };
-        let config = trust::client(&shared.lock().trust(), "dns", check)?;
+        let config = tls::client(&shared.lock().trust(), "dns", check)?;
         let tls = TlsConnector::from(Arc::new(config));
         let stream = tls.connect(server.name.clone(), stream).await?;
         shake(stream).await

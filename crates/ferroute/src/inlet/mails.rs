@@ -18,8 +18,8 @@ use service::smtp::{Client, LINE_MAX, Mail, Next};
 
 use crate::host::HostPlane;
 use crate::inlet::outgoing::ConnectionParameters;
-use crate::inlet::trust;
 use crate::run::shared::Shared;
+use router::tls;
 
 /// Timeout of one reply (RFC 5321, 4.5.3.2, asks for minutes), and of a delivery.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(120);
@@ -157,7 +157,7 @@ impl Sending<'_> {
     ) -> Result<crate::inlet::outgoing::Secured<'r>, String> {
         let server = &self.letter.server;
         let trust = self.shared.lock().trust();
-        let config = trust::client(&trust, "email", Check::of(&server.check))?;
+        let config = tls::client(&trust, "email", Check::of(&server.check))?;
         parameters.secured(stream, &server.host, config)
     }
 

@@ -12,5 +12,4 @@ pub(crate) mod radsec;
 pub(crate) mod resolve;
 pub(crate) mod streams;
 pub(crate) mod syslog;
-pub(crate) mod trust;
 pub(crate) mod web;

@@ -15,8 +15,8 @@ use script::{Interrupt, NameQuery};
 
 use crate::host::HostPlane;
 use crate::inlet::outgoing::{Answer, ConnectionParameters, Request, ask};
-use crate::inlet::trust;
 use crate::run::shared::Shared;
+use router::tls;
 
 /// Stack size: TLS needs this much.
 const STACK_BYTES: usize = 512 << 10;
@@ -140,7 +140,7 @@ fn attempt(
     let answer = match probe.trial {
         Trial::Https(_, check) => {
             let trust = shared.lock().trust();
-            let config = trust::client(&trust, "netwatch", Check::of(check))?;
+            let config = tls::client(&trust, "netwatch", Check::of(check))?;
             let line = parameters.secured(stream, &probe.host, config)?;
             ask(line, &Request::get(&probe.host, port, 443), &mut take)?
         }

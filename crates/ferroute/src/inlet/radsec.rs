@@ -29,9 +29,8 @@ use tokio::task::spawn_blocking;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::inlet::trust::{self, PrivateServer};
 use crate::run::shared::Shared;
-use crate::services::tls;
+use router::tls::{self, PrivateServer};
 
 /// Time to connect and to negotiate TLS, and to send a packet.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -85,7 +84,7 @@ impl Connection {
                 by_name,
                 limits: TlsLimits::default(),
             };
-            let config = trust::private(&trust, identity, &server)?;
+            let config = tls::private(&trust, identity, &server)?;
             let (to, source) = (destination.to, destination.source);
             let socket = shared.inside(move || open(to, source)).map_err(words)?;
             Ok::<_, String>((config, socket))

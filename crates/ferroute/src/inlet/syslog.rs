@@ -18,8 +18,8 @@ use script::Interrupt;
 
 use crate::host::HostPlane;
 use crate::inlet::outgoing::ConnectionParameters;
-use crate::inlet::trust;
 use crate::run::shared::Shared;
+use router::tls;
 
 /// Source address of a socket; `None` lets the kernel select.
 type From = IpAddr;
@@ -241,7 +241,7 @@ impl Teller {
             false => Check::Nothing,
         };
         let trust = self.shared.lock().trust();
-        let config = Arc::new(trust::client(&trust, "logging", check)?);
+        let config = Arc::new(tls::client(&trust, "logging", check)?);
         let name = ServerName::try_from(self.server.name.to_string());
         let name = name.map_err(|error| error.to_string())?;
         let client = ClientConnection::new(config, name).map_err(|error| error.to_string())?;

@@ -11,8 +11,8 @@ use tool::{Fetch, Scheme};
 
 use crate::host::HostPlane;
 use crate::inlet::outgoing::{Answer, ConnectionParameters, Request, ask};
-use crate::inlet::trust;
 use crate::run::shared::Shared;
+use router::tls;
 
 /// Part of a download.
 pub(crate) enum Piece<'a> {
@@ -84,7 +84,7 @@ impl Download<'_> {
             Scheme::Http => ask(parameters.plain(stream), &request, &mut each),
             Scheme::Https => {
                 let trust = self.shared.lock().trust();
-                let config = trust::client(&trust, self.store, Check::of(fetch.check))?;
+                let config = tls::client(&trust, self.store, Check::of(fetch.check))?;
                 ask(
                     parameters.secured(stream, &place.host, config)?,
                     &request,

@@ -9,25 +9,20 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use certificate::{issued_by, of_text};
 use menu::{Item, Store};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use router::drive::streams::TlsLimits;
 use router::store::StateFolder;
+use router::tls::{self, TlsIdentity};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
-
-use crate::inlet::trust::{self, TlsIdentity};
 
 use super::config::Service;
 use super::stored_secret;
 
 /// File within the state folder with certificate and key.
 const FILE: &str = "tls/certificate";
-
-/// Maximum length of a certificate chain.
-const MAX_CHAIN_LENGTH: usize = 8;
 
 /// The router's own certificate, and TLS parameters of other certificates.
 pub(crate) struct Tls {
@@ -59,7 +54,7 @@ impl Tls {
             .map_err(failed)?;
         let acceptor = |only_tls12| {
             let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(invalid)?;
-            acceptor(chain.clone(), key, only_tls12)
+            acceptor((chain.clone(), key), only_tls12)
         };
         Ok(Self {
             any: acceptor(false).map_err(failed)?,
@@ -105,7 +100,7 @@ impl Tls {
         {
             return Ok(made.acceptor.clone());
         }
-        let acceptor = acceptor(chain(item, store)?, private_key(item)?, only_tls12);
+        let acceptor = acceptor(tls::identity_of(item, store)?, only_tls12);
         let acceptor = acceptor.map_err(|error| error.to_string())?;
         let made = Made {
             of: Arc::clone(item),
@@ -118,54 +113,12 @@ impl Tls {
     }
 }
 
-/// Returns the certificate with this name, its issuers, and its private key.
-///
-/// # Errors
-/// The certificate does not exist, is not signed, or has no private key.
-pub(crate) fn identity(store: &Store, name: &str) -> Result<TlsIdentity, String> {
-    let item = store.named("certificate", name);
-    let identity = match item {
-        Some(item) => chain(item, store).and_then(|chain| Ok((chain, private_key(item)?))),
-        None => Err(String::from("it does not exist")),
-    };
-    identity.map_err(|why| format!("certificate {name}: {why}"))
-}
-
-fn private_key(item: &Item) -> Result<PrivateKeyDer<'static>, String> {
-    let key = of_text(item.text("key")).filter(|key| !key.is_empty());
-    let key = key.ok_or("its private key is missing")?;
-    PrivateKeyDer::try_from(key).map_err(str::to_owned)
-}
-
-/// Returns a certificate with its issuers, without a self-signed root, which clients have.
-fn chain(item: &Item, store: &Store) -> Result<Vec<CertificateDer<'static>>, String> {
-    let first = of_text(item.text("der")).filter(|der| !der.is_empty());
-    let first = first.ok_or("it is not signed")?;
-    let others = store
-        .items(item.menu.path)
-        .filter_map(|item| of_text(item.text("der")));
-    let others: Vec<_> = others.filter(|der| !der.is_empty()).collect();
-    let mut chain = vec![first];
-    while let Some(last) = chain.last().filter(|_| chain.len() < MAX_CHAIN_LENGTH) {
-        let above = others.iter().find(|der| issued_by(last, der));
-        match above.filter(|above| !issued_by(above, above)) {
-            Some(above) => chain.push(above.clone()),
-            None => break,
-        }
-    }
-    Ok(chain.into_iter().map(CertificateDer::from).collect())
-}
-
-fn acceptor(
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-    only_tls12: bool,
-) -> io::Result<TlsAcceptor> {
+fn acceptor(identity: TlsIdentity, only_tls12: bool) -> io::Result<TlsAcceptor> {
     let limits = TlsLimits {
         only_tls12,
         only_aes256: false,
     };
-    let config = trust::server((chain, key), None, limits);
+    let config = tls::server(identity, None, limits);
     let config = config.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

@@ -15,8 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
-use crate::inlet::trust::{self, PrivateServer};
-use crate::services::tls;
+use router::tls::{self, PrivateServer};
 
 /// Time of a handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -75,7 +74,7 @@ impl Acceptor {
         let certificate = der(identity.0.first());
         let trust = instance.trust();
         let clients = of.verifies_client.then_some((&*trust, CLIENTS));
-        let config = trust::server(identity, clients, of.limits)
+        let config = tls::server(identity, clients, of.limits)
             .map_err(|why| format!("certificate {}: {why}", of.certificate))?;
         Ok(Self {
             acceptor: TlsAcceptor::from(Arc::new(config)),
@@ -148,7 +147,7 @@ impl Connector {
             by_name: of.verifies_host,
             limits: of.limits,
         };
-        let mut config = trust::private(&instance.trust(), identity.transpose()?, &server)?;
+        let mut config = tls::private(&instance.trust(), identity.transpose()?, &server)?;
         config.enable_sni = of.sends_name;
         Ok(Self {
             connector: TlsConnector::from(Arc::new(config)),

@@ -52,7 +52,7 @@ use self::aaa::Aaa;
 use self::bindings::Bindings;
 pub(super) use self::carrier::LinkId;
 pub(super) use self::carrier::clients::{ClientSettings, Clients, Remote, Step};
-use self::carrier::{Carrier, CarrierOutput, LinkEvent};
+use self::carrier::{Carrier, CarrierOutput, LinkEvent, SharedTrust};
 use self::demand::Demands;
 pub(super) use self::dial::Dial;
 use self::guesses::Guesses;
@@ -312,9 +312,14 @@ impl Feature for Ppp {
 
 impl Ppp {
     /// Returns an instance without sessions. Magic numbers and challenges come from `secrets`.
-    pub(crate) fn new(mut secrets: Rng, pools: SessionPools, clock: DayClock) -> Self {
+    pub(crate) fn new(
+        mut secrets: Rng,
+        pools: SessionPools,
+        trust: &SharedTrust,
+        clock: DayClock,
+    ) -> Self {
         Self {
-            carriers: carrier::carriers(&mut secrets),
+            carriers: carrier::carriers(&mut secrets, trust, &clock),
             profiles: Profiles::default(),
             secrets: Secrets::default(),
             aaa: Aaa::default(),

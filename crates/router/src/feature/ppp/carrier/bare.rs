@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dataplane::service::{FrameContent, Match, Rate, Service};
 use frame::InterfaceId;
-use machine::{Instant, Rng};
+use machine::Instant;
 use menu::Changes;
 use ppp::{Role, Settings};
 use wire::{EtherType, Mac};
@@ -27,7 +27,7 @@ const SERVICE: &str = "bare-ppp";
 
 pub(super) const CARRIER: Registration = Registration {
     menus: &[],
-    create: |_: &mut Rng| Box::new(Bare::default()),
+    create: |_| Box::new(Bare::default()),
 };
 
 /// The server end: any number of stations on all interfaces.
@@ -116,6 +116,7 @@ impl Carrier for Bare {
                 circuit_id: None,
                 remote_id: None,
                 number: self.last as u32,
+                ipv6: None,
             };
             out.events.push(LinkEvent::Up(link, Box::new(setup)));
             link

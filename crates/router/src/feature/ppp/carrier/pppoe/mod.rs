@@ -51,7 +51,7 @@ pub(super) const CARRIER: Registration = Registration {
         lists::MENUS[1],
         IDENTITY,
     ],
-    create: |secrets| Box::new(Pppoe::new(secrets)),
+    create: |sources| Box::new(Pppoe::new(sources.secrets)),
 };
 
 /// Names of the services.

@@ -1,29 +1,31 @@
 //! TLS settings: trusted certificates, and the configuration of connections.
 //!
-//! All clients use it: DNS over HTTPS, `/tool/fetch`, remote logs, RADIUS over TLS. The router's configuration decides
-//! about trust ([`certificate::Trust`]), read when a connection starts.
+//! All clients and servers use it: DNS over HTTPS, `/tool/fetch`, remote logs, RADIUS over TLS, tunnels. The router's
+//! configuration decides about trust ([`certificate::Trust`]), read when a connection starts.
+
+mod identity;
 
 use std::sync::Arc;
 
 use certificate::{Check, Facts, Trust};
-use router::drive::streams::TlsLimits;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{
-    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime,
-};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::{
     CertificateError, CipherSuite, ClientConfig, DigitallySignedStruct, Error, RootCertStore,
     ServerConfig, SignatureScheme, SupportedProtocolVersion,
 };
 
+pub use self::identity::{TlsIdentity, identity, identity_of};
+use crate::feature::stream::TlsLimits;
+
 /// Returns the TLS configuration for a use in `trust-store`, such as `dns` or `fetch`.
 ///
 /// # Errors
 /// A certificate revocation list cannot be read.
-pub(crate) fn client(trust: &Trust, wanted: &str, check: Check) -> Result<ClientConfig, String> {
+pub fn client(trust: &Trust, wanted: &str, check: Check) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match check {
         Check::Nothing => Arc::new(AnyCertificate(Arc::clone(&provider))),
@@ -38,25 +40,22 @@ pub(crate) fn client(trust: &Trust, wanted: &str, check: Check) -> Result<Client
     Ok(config)
 }
 
-/// Certificate with its issuers, and its private key.
-pub(crate) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
-
 /// Server that a client of this router's own network connects to, such as a RADIUS server.
-pub(crate) struct PrivateServer<'a> {
+pub struct PrivateServer<'a> {
     /// Use in `trust-store`: `/certificate` must have the server's certificate or an authority that signed it; public
     /// authorities vouch for no private server. `None` trusts any certificate.
-    pub(crate) trusted_for: Option<&'a str>,
+    pub trusted_for: Option<&'a str>,
     /// The certificate must have the server's name. Servers that are configured by address rarely have that.
-    pub(crate) by_name: bool,
+    pub by_name: bool,
     /// Limits of the session.
-    pub(crate) limits: TlsLimits,
+    pub limits: TlsLimits,
 }
 
 /// Returns the TLS configuration for a private server, with the certificate of this router.
 ///
 /// # Errors
 /// The certificate of this router does not fit its key, or a certificate revocation list cannot be read.
-pub(crate) fn private(
+pub fn private(
     trust: &Trust,
     identity: Option<TlsIdentity>,
     server: &PrivateServer<'_>,
@@ -96,7 +95,7 @@ pub(crate) fn private(
 ///
 /// # Errors
 /// The certificate does not fit its key, or there is no authority for clients.
-pub(crate) fn server(
+pub fn server(
     identity: TlsIdentity,
     clients: Option<(&Trust, &str)>,
     limits: TlsLimits,
@@ -110,6 +109,9 @@ pub(crate) fn server(
         Some((trust, wanted)) => {
             let mut authorities = RootCertStore::empty();
             let _ = authorities.add_parsable_certificates(trust.own(wanted).cloned());
+            if authorities.is_empty() {
+                return Err(format!("no certificate is trusted for {wanted}"));
+            }
             let lists = trust.lists().iter().cloned();
             let verifier =
                 WebPkiClientVerifier::builder_with_provider(authorities.into(), provider)
