@@ -63,12 +63,16 @@ impl Stream {
         };
         let header = header.ok_or(DropReason::TooBig)?;
         let batch = outlet.streams.open(self.channel);
-        batch.bytes.extend_from_slice(&header);
-        batch.bytes.extend_from_slice(&PPP_ADDRESS);
-        batch.bytes.extend_from_slice(packet);
-        batch.packets += 1;
+        batch.add(&[&header, &PPP_ADDRESS, packet]);
         Ok(())
     }
+}
+
+/// Returns the worker by which all packets of a session pass; `None` if it is this worker.
+pub(super) fn home(channel: ChannelId, outlet: &Outlet) -> Option<u16> {
+    let (worker, workers) = outlet.place_among();
+    let home = channel.worker(workers) as u16;
+    (home != worker).then_some(home)
 }
 
 /// Decapsulates the packets that tasks received. Returns their number.

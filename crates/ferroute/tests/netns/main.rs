@@ -57,6 +57,8 @@ mod ntp;
 mod odd;
 mod offload;
 mod ovpn;
+mod ovpn_frames;
+mod ovpn_streams;
 mod page;
 mod page_history;
 mod page_load;

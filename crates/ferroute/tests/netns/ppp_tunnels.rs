@@ -5,7 +5,7 @@
 //! ```
 
 use crate::accounting::{RADIUS, START, attribute, free_radius, wait_for};
-use crate::carriers::{Carrier, L2TP, OVPN, PPTP, SSTP, reaches};
+use crate::carriers::{Carrier, L2TP, OVPN, OVPN_TCP, PPTP, SSTP, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
 use crate::world::{Folder, PACKET, Router, Start, have, lab, layout, shell, until};
@@ -78,6 +78,12 @@ fn a_client_of_pptp_reaches_the_world_and_both_come_back_after_a_kill() {
 fn a_client_of_openvpn_reaches_the_world_and_both_come_back_after_a_kill() {
     let test = "a_client_of_openvpn_reaches_the_world_and_both_come_back_after_a_kill";
     comes_back_after_kills(test, &OVPN);
+}
+
+#[test]
+fn a_client_of_openvpn_by_tcp_reaches_the_world_and_both_come_back_after_a_kill() {
+    let test = "a_client_of_openvpn_by_tcp_reaches_the_world_and_both_come_back_after_a_kill";
+    comes_back_after_kills(test, &OVPN_TCP);
 }
 
 #[test]
