@@ -160,6 +160,17 @@ impl Carrier {
         server
     }
 
+    /// Returns the command that configures the server, without a profile.
+    pub(crate) const fn server_command(&self) -> &'static str {
+        self.server
+    }
+
+    /// Returns the parameters of a client, without the address of its server.
+    pub(crate) fn dial_options(&self) -> &'static str {
+        let (_, options) = self.dial.split_once(' ').unwrap_or_default();
+        options
+    }
+
     /// Lets a started server begin to serve.
     pub(crate) fn begin(&self, server: &Router) {
         for command in self.begin {
