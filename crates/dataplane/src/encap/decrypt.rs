@@ -86,11 +86,13 @@ pub(super) fn decapsulate<P: Decrypt>(
 ) -> Traffic {
     let mut arriving = Decapsulation {
         protocol,
-        cx,
-        item,
         waiting: SmallVec::new(),
-        batch: outlet.agenda.batch(item, count),
-        inner: Traffic::default(),
+        arrivals: Arrivals {
+            cx,
+            item,
+            batch: outlet.agenda.batch(item, count),
+            inner: Traffic::default(),
+        },
     };
     let mut all = Traffic::default();
     for frame in frames {
@@ -103,14 +105,13 @@ pub(super) fn decapsulate<P: Decrypt>(
         }
     }
     arriving.open_waiting(outlet);
-    if let Some(batch) = arriving.batch {
+    let Arrivals { batch, inner, .. } = arriving.arrivals;
+    if let Some(batch) = batch {
         outlet.agenda.put_batch(item, batch);
     }
     if let Item::Arrived(id) = item {
         let counters = outlet.counters.interface(id);
-        counters
-            .rx
-            .add(arriving.inner.packets, arriving.inner.bytes);
+        counters.rx.add(inner.packets, inner.bytes);
     }
     all
 }
@@ -118,9 +119,14 @@ pub(super) fn decapsulate<P: Decrypt>(
 /// State of the decapsulation of one vector.
 struct Decapsulation<'a, P: Decrypt> {
     protocol: &'a mut P,
+    waiting: SmallVec<[WaitingPacket<P::Key>; TOGETHER]>,
+    arrivals: Arrivals<'a>,
+}
+
+/// Contents of decrypted packets, and where they go.
+struct Arrivals<'a> {
     cx: &'a Context<'a>,
     item: Item,
-    waiting: SmallVec<[WaitingPacket<P::Key>; TOGETHER]>,
     batch: Option<Vec<Frame>>,
     inner: Traffic,
 }
@@ -143,17 +149,19 @@ impl<P: Decrypt> Decapsulation<'_, P> {
 
     /// Decrypts the waiting packets, and passes their contents on.
     fn open_waiting(&mut self, outlet: &mut Outlet) {
-        let mut waiting = core::mem::take(&mut self.waiting);
-        let contents = self.protocol.decrypt(&mut waiting);
-        for (packet, content) in waiting.drain(..).zip(contents) {
-            self.arrive(packet, content, outlet);
+        let contents = self.protocol.decrypt(&mut self.waiting);
+        let arrivals = &mut self.arrivals;
+        for (packet, content) in self.waiting.drain(..).zip(contents) {
+            arrivals.arrive(self.protocol, packet, content, outlet);
         }
-        self.waiting = waiting;
     }
+}
 
+impl Arrivals<'_> {
     /// Passes the content of a decrypted packet on.
-    fn arrive(
+    fn arrive<P: Decrypt>(
         &mut self,
+        protocol: &P,
         waiting: WaitingPacket<P::Key>,
         content: Result<Option<Range<usize>>, DropReason>,
         outlet: &mut Outlet,
@@ -161,7 +169,7 @@ impl<P: Decrypt> Decapsulation<'_, P> {
         let WaitingPacket { mut frame, packet } = waiting;
         let has_content = match content {
             Ok(Some(at)) => {
-                let extracted = self.protocol.extract(&mut frame, at, &packet);
+                let extracted = protocol.extract(&mut frame, at, &packet);
                 extracted.map(|()| true)
             }
             Ok(None) => Ok(false),

@@ -76,18 +76,17 @@ impl Encap for Ovpn {
                 }
             }
             let results = path.encrypt_all(frames, &laid_out);
+            let sent: u64 = results.iter().flatten().sum();
+            if sent > 0 {
+                self.session.sent.add(cx.now, sent, true);
+            }
             for (packet, result) in laid_out.iter().zip(results) {
                 let frame = &mut frames[packet.at];
                 let next = match (result, &path.route) {
-                    (Ok(bytes), route) => {
-                        self.session.sent.add(cx.now, bytes, true);
-                        match route {
-                            Route::Datagrams { direct, .. } => {
-                                batch.nexts.by(cx, frame, direct.as_ref(), outlet)
-                            }
-                            Route::Stream(to) => to.queue(frame.bytes(), outlet),
-                        }
+                    (Ok(_), Route::Datagrams { direct, .. }) => {
+                        batch.nexts.by(cx, frame, direct.as_ref(), outlet)
                     }
+                    (Ok(_), Route::Stream(to)) => to.queue(frame.bytes(), outlet),
                     (Err(reason), _) => Next::Lost(reason),
                 };
                 batch.nexts.set(first + packet.at, next);

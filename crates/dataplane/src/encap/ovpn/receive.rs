@@ -17,9 +17,9 @@ use crate::encap::{ETHERNET, mark_decapsulated, tos};
 use crate::interface::Interface;
 use crate::walk::Context;
 
-/// Key and head of a data packet.
+/// Place of a data packet's key among those of its vector, and the packet's head.
 pub(super) struct DataKey {
-    receiving: Arc<Receiving>,
+    key: usize,
     head: Head,
 }
 
@@ -29,19 +29,35 @@ pub(super) struct Receiver<'a> {
     tunnel: &'a Ovpn,
     mac: [u8; 6],
     running: bool,
+    /// Keys of the vector's packets: one, or two while keys change.
+    keys: SmallVec<[(u8, Arc<Receiving>); 2]>,
+    /// The other end, as the session knows it.
+    remote: SocketAddr,
     /// Payload of a signal that control passed for the other end.
     pub(super) signal: Option<&'static [u8]>,
 }
 
 impl<'a> Receiver<'a> {
-    pub(super) const fn new(cx: &'a Context<'a>, tunnel: &'a Ovpn, interface: &Interface) -> Self {
+    pub(super) fn new(cx: &'a Context<'a>, tunnel: &'a Ovpn, interface: &Interface) -> Self {
         Self {
             cx,
             tunnel,
             mac: interface.mac.0,
             running: interface.running,
+            keys: SmallVec::new(),
+            remote: tunnel.session.remote(),
             signal: None,
         }
+    }
+
+    /// Returns the place of the key with this number.
+    fn key(&mut self, key_id: u8) -> Option<usize> {
+        let known = self.keys.iter().position(|(id, _)| *id == key_id);
+        if known.is_none() {
+            let receiving = self.tunnel.session.receiving(key_id)?;
+            self.keys.push((key_id, receiving));
+        }
+        known.or_else(|| self.keys.len().checked_sub(1))
     }
 
     /// Finds the data packet in a frame: its place, its sender, and the type of service of its datagram.
@@ -75,10 +91,9 @@ impl<'a> Receiver<'a> {
         opened: Opened,
     ) -> Option<Range<usize>> {
         let session = &self.tunnel.session;
-        let is_data = matches!(opened, Opened::Payload(_));
-        let bytes = packet.at.len() as u64;
-        session.received.add(self.cx.now, bytes, is_data);
-        session.received_from(packet.from);
+        if packet.from != self.remote {
+            session.received_from(packet.from);
+        }
         let start = packet.at.start;
         match opened {
             Opened::Payload(at) => Some(start + at.start..start + at.end),
@@ -114,9 +129,8 @@ impl Decrypt for Receiver<'_> {
             true => None,
             false => {
                 let head = Head::parse(data).ok_or(malformed)?;
-                let receiving = self.tunnel.session.receiving(head.key_id);
-                let receiving = receiving.ok_or(DropReason::OvpnKey)?;
-                Some(DataKey { receiving, head })
+                let key = self.key(head.key_id).ok_or(DropReason::OvpnKey)?;
+                Some(DataKey { key, head })
             }
         };
         Ok(EncryptedPacket { key, at, from, tos })
@@ -125,23 +139,37 @@ impl Decrypt for Receiver<'_> {
     fn decrypt(&self, packets: &mut [WaitingPacket<Option<DataKey>>]) -> Contents {
         let mut incoming = SmallVec::<[Incoming<'_>; TOGETHER]>::new();
         for waiting in &mut *packets {
-            if let (Some(key), bytes) = waiting.parts() {
-                incoming.push(Incoming::new(&key.receiving, key.head, bytes));
+            if let (Some(DataKey { key, head }), bytes) = waiting.parts()
+                && let Some((_, receiving)) = self.keys.get(*key)
+            {
+                incoming.push(Incoming::new(receiving, *head, bytes));
             }
         }
         open_all(&mut incoming);
         let results: SmallVec<[Result<Opened, Fault>; TOGETHER]> =
             incoming.into_iter().map(|packet| packet.result).collect();
         let mut results = results.into_iter();
+        let (mut received, mut is_data) = (0, false);
         let contents = packets.iter().map(|waiting| match &waiting.packet.key {
             None => Ok(None),
             Some(_) => match results.next() {
-                Some(Ok(opened)) => Ok(self.content(&waiting.packet, opened)),
+                Some(Ok(opened)) => {
+                    received += waiting.packet.at.len() as u64;
+                    is_data |= matches!(opened, Opened::Payload(_));
+                    Ok(self.content(&waiting.packet, opened))
+                }
                 Some(Err(fault)) => Err(reason(fault)),
                 None => Err(DropReason::OvpnMalformed),
             },
         });
-        contents.collect()
+        let contents = contents.collect();
+        if received > 0 {
+            self.tunnel
+                .session
+                .received
+                .add(self.cx.now, received, is_data);
+        }
+        contents
     }
 
     fn extract(

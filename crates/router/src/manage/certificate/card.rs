@@ -40,7 +40,7 @@ pub(super) fn reinstalling(store: &Store, call: &Call<'_>) -> Preparation {
 
 /// Notes which certificates of a file without a key have their key in the token. Without a usable token, none:
 /// `card-reinstall` finds their keys later.
-pub(super) fn with_token(mut file: ImportedFile) -> ImportedFile {
+pub(crate) fn with_token(mut file: ImportedFile) -> ImportedFile {
     let certificates = file.certificates.iter().enumerate();
     let without_key = certificates.filter(|(_, (_, key))| key.is_none());
     let keys = without_key
