@@ -6,7 +6,7 @@ use openvpn::data::{EXIT, PING};
 use openvpn::{Action, ClientEvent, Fault, Opened, Path, ServerEvent, Transport};
 
 use super::links::{End, datagram};
-use super::{CarrierOutput, Due, Ovpn};
+use super::{CarrierOutput, Ovpn, TimerId};
 use crate::feature::ppp::carrier::LinkEvent;
 use crate::feature::{Effect, Effects};
 use crate::intent::ItemId;
@@ -83,7 +83,7 @@ impl Ovpn {
         }
         let deadline = { self.servers.get(&item) }.and_then(|entry| entry.machine.deadline());
         self.timers
-            .set(Due::Server(item), deadline.map(|(at, _)| at));
+            .set(TimerId::Server(item), deadline.map(|(at, _)| at));
         dropped
     }
 
@@ -121,7 +121,7 @@ impl Ovpn {
         let attempt = self.attempts.get(&item);
         let deadline = attempt.and_then(|attempt| attempt.machine.deadline());
         self.timers
-            .set(Due::Client(item), deadline.map(|(at, _)| at));
+            .set(TimerId::Client(item), deadline.map(|(at, _)| at));
     }
 
     /// Sends a control packet.

@@ -10,7 +10,7 @@ use machine::{Duration, HalfOpen, Instant};
 use openvpn::stream::{Deframer, frame};
 use openvpn::{ClientEvent, MAX_CONTROL_BYTES, Path, ServerEvent, Transport};
 
-use super::{CarrierOutput, Due, Ovpn, SERVICE};
+use super::{CarrierOutput, Ovpn, SERVICE, TimerId};
 use crate::feature::stream::{StreamEvent, StreamId, StreamRequest};
 use crate::feature::{Effect, Effects};
 use crate::intent::ItemId;
@@ -180,7 +180,7 @@ impl Ovpn {
         self.connections.add(number, Owner::Server(server), path);
         self.connections.half_open.insert(remote, number);
         let at = now + OPEN_TIMEOUT;
-        self.timers.set(Due::Connection(number), Some(at));
+        self.timers.set(TimerId::Connection(number), Some(at));
     }
 
     fn received(&mut self, number: u64, bytes: &[u8], now: Instant, out: &mut CarrierOutput<'_>) {
@@ -214,7 +214,7 @@ impl Ovpn {
 
     /// Notes the end of a connection: its session ends.
     fn ended(&mut self, number: u64, now: Instant, out: &mut CarrierOutput<'_>) {
-        self.timers.set(Due::Connection(number), None);
+        self.timers.set(TimerId::Connection(number), None);
         let Some(gone) = self.connections.remove(number) else {
             return;
         };
@@ -274,7 +274,7 @@ impl Ovpn {
     fn release(&mut self, number: u64, at: Instant) {
         if let Some(connection) = self.connections.all.get_mut(&number) {
             connection.has_session = false;
-            self.timers.set(Due::Connection(number), Some(at));
+            self.timers.set(TimerId::Connection(number), Some(at));
         }
     }
 
