@@ -8,7 +8,7 @@ use dataplane::DropReason;
 use dataplane::stream::ChannelId;
 use machine::{Duration, HalfOpen, Instant};
 use openvpn::stream::{Deframer, frame};
-use openvpn::{ClientEvent, MAX_CONTROL_BYTES, Path, ServerEvent, Transport};
+use openvpn::{ClientEvent, MAX_CONTROL_BYTES, Path, ServerEvent, Transport, is_data};
 
 use super::{CarrierOutput, Ovpn, SERVICE, TimerId};
 use crate::feature::stream::{StreamEvent, StreamId, StreamRequest};
@@ -68,10 +68,15 @@ impl Connections {
     }
 
     fn add(&mut self, number: u64, owner: Owner, path: Path) {
+        let limit = match owner {
+            Owner::Server(_) => MAX_CONTROL_BYTES,
+            // A server may send data packets before the session has a link.
+            Owner::Client(_) => usize::from(u16::MAX),
+        };
         let connection = Connection {
             owner,
             path,
-            deframer: Deframer::new(MAX_CONTROL_BYTES),
+            deframer: Deframer::new(limit),
             has_session: false,
         };
         self.all.insert(number, connection);
@@ -198,6 +203,11 @@ impl Ovpn {
                 }
             };
             let packet = &packet[..];
+            if is_data(packet) {
+                // The session has no link yet.
+                out.effects.push(Effect::Lost(DropReason::OvpnKey, 1));
+                continue;
+            }
             let dropped = match owner {
                 Owner::Server(item) => {
                     self.feed_server(item, ServerEvent::Received { path, packet }, now, out)
