@@ -68,6 +68,16 @@ pub(crate) fn no_drops(router: &Router) {
     assert!(!drops.contains("ovpn"), "{drops}");
 }
 
+/// Asserts that a router has dropped no packets of sessions, except those before a session had its first key.
+pub(crate) fn no_drops_of_sessions(router: &Router) {
+    let drops = router.exec("/tool/drop/print without-paging");
+    let of_sessions = drops.lines().filter(|line| line.contains("ovpn"));
+    let others: Vec<_> = of_sessions
+        .filter(|line| !line.starts_with("ovpn-no-key"))
+        .collect();
+    assert!(others.is_empty(), "{drops}");
+}
+
 #[test]
 fn openvpn_dials_in_with_each_cipher_and_renews_its_keys_without_loss() {
     let test = "openvpn_dials_in_with_each_cipher_and_renews_its_keys_without_loss";

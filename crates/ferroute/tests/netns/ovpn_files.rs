@@ -8,7 +8,7 @@ use std::fs;
 
 use lab::Lab;
 
-use crate::ovpn::{UP, no_drops, ready, serve, settings};
+use crate::ovpn::{UP, no_drops, no_drops_of_sessions, ready, serve, settings};
 use crate::pppoe::start;
 use crate::world::{Folder, Router, Server, shell, until, works};
 
@@ -50,7 +50,7 @@ fn an_exported_file_opens_in_openvpn_unchanged() {
             "{protocol}: {}",
             server.log()
         );
-        no_drops(&server);
+        no_drops_of_sessions(&server);
         server.exec(&format!("/file/remove {}", said.trim()));
         server.exec("/ppp/active/remove [find]");
     }

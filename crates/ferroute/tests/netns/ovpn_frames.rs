@@ -5,7 +5,7 @@
 //! one ── left ── right ── two
 //! ```
 
-use crate::ovpn::{UP, dial, no_drops, ready, serve, settings};
+use crate::ovpn::{UP, dial, no_drops_of_sessions, ready, serve, settings};
 use crate::pppoe::start;
 use crate::world::{Folder, Server, run, shell, until, works};
 
@@ -45,7 +45,7 @@ fn openvpn_joins_the_bridge_of_a_server_with_its_tap_device() {
         }
         let long = "ping -q -c 1 -W 2 -s 1472 -M do -I tap0 192.168.88.2";
         assert!(works(&lab, "one", long), "{protocol}");
-        no_drops(&server);
+        no_drops_of_sessions(&server);
         drop(client);
         server.exec("/ppp/active/remove [find]");
         until("the session leaves the bridge", || {
@@ -93,7 +93,7 @@ fn the_client_dials_into_the_tap_device_of_openvpn_and_joins_a_bridge() {
     assert!(neighbours.contains("02:00:00:00:00:77"), "{neighbours}");
     let routes = client.exec("/ip/route/print without-paging");
     assert!(routes.contains("198.51.100.0/24"), "{routes}");
-    no_drops(&client);
+    no_drops_of_sessions(&client);
     // As a port of a bridge, the client carries the frames of its hosts.
     shell(&lab, "right", "ip address add 10.8.0.50/24 dev ether2");
     client.exec("/interface/bridge/add name=lan");
@@ -137,6 +137,6 @@ fn two_ferroutes_bridge_their_sites() {
         "one",
         "ping -q -c 300 -i 0.004 -W 2 172.16.0.2"
     ));
-    no_drops(&server);
-    no_drops(&client);
+    no_drops_of_sessions(&server);
+    no_drops_of_sessions(&client);
 }

@@ -50,8 +50,6 @@ pub(crate) struct Ovpn {
     pub(crate) session: Arc<Session>,
     /// The session carries Ethernet frames (`mode=ethernet`).
     pub(crate) has_frames: bool,
-    /// There is a key to send with: packets may pass.
-    pub(crate) is_keyed: bool,
     /// Link address of such a session; `None` generates one.
     pub(crate) mac: Option<Mac>,
 }
@@ -59,8 +57,7 @@ pub(crate) struct Ovpn {
 impl PartialEq for Ovpn {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.session, &other.session)
-            && (self.has_frames, self.is_keyed, self.mac)
-                == (other.has_frames, other.is_keyed, other.mac)
+            && (self.has_frames, self.mac) == (other.has_frames, other.mac)
     }
 }
 
@@ -73,15 +70,14 @@ impl Kind for Ovpn {
             let own = made_mac(site.layout.base(), site.id);
             entry.link.mac = self.mac.unwrap_or(own);
         }
-        let runs = !entry.disabled && self.is_keyed;
         entry.link.out = OutId::tunnel(site.id);
-        entry.link.running = runs;
+        entry.link.running = !entry.disabled;
         let tunnel = encap::Ovpn {
             id: site.id,
             session: Arc::clone(&self.session),
             has_frames: self.has_frames,
         };
-        entry.tunnel = runs.then(|| tunnel.into());
+        entry.tunnel = (!entry.disabled).then(|| tunnel.into());
     }
 
     fn if_type(&self, _: Class) -> IfType {

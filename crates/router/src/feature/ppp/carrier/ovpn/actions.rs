@@ -6,8 +6,7 @@ use openvpn::data::{EXIT, PING};
 use openvpn::{Action, ClientEvent, Fault, Opened, Path, ServerEvent, Transport};
 
 use super::links::{End, datagram};
-use super::{CarrierOutput, Due, Ovpn};
-use crate::feature::ppp::carrier::LinkEvent;
+use super::{CarrierOutput, Ovpn, TimerId};
 use crate::feature::{Effect, Effects};
 use crate::intent::ItemId;
 
@@ -76,14 +75,14 @@ impl Ovpn {
                 Action::Send(path, bytes) => self.send_control(&path, bytes, out.effects),
                 other => {
                     if let Some(session) = session_of(&other) {
-                        self.of_data_channel(End::Server(item, session), other, out);
+                        self.of_data_channel(End::Server(item, session), other, out.effects);
                     }
                 }
             }
         }
         let deadline = { self.servers.get(&item) }.and_then(|entry| entry.machine.deadline());
         self.timers
-            .set(Due::Server(item), deadline.map(|(at, _)| at));
+            .set(TimerId::Server(item), deadline.map(|(at, _)| at));
         dropped
     }
 
@@ -105,7 +104,7 @@ impl Ovpn {
                 Action::Closed(_, reason) => self.client_closed(item, &reason, now, out),
                 Action::Ignored(fault) => dropped = Some(drop_of(fault)),
                 Action::Send(path, bytes) => self.send_control(&path, bytes, out.effects),
-                other => self.of_data_channel(End::Client(item), other, out),
+                other => self.of_data_channel(End::Client(item), other, out.effects),
             }
         }
         self.settle_client(item);
@@ -121,7 +120,7 @@ impl Ovpn {
         let attempt = self.attempts.get(&item);
         let deadline = attempt.and_then(|attempt| attempt.machine.deadline());
         self.timers
-            .set(Due::Client(item), deadline.map(|(at, _)| at));
+            .set(TimerId::Client(item), deadline.map(|(at, _)| at));
     }
 
     /// Sends a control packet.
@@ -133,26 +132,21 @@ impl Ovpn {
     }
 
     /// Carries out an action that concerns keys or data packets of a session.
-    fn of_data_channel(&mut self, end: End, action: Action, out: &mut CarrierOutput<'_>) {
-        let Some((id, link)) = self.ends.links.find_mut(end) else {
+    fn of_data_channel(&mut self, end: End, action: Action, out: &mut Effects) {
+        let Some((_, link)) = self.ends.links.find_mut(end) else {
             return;
         };
         let payload = match action {
             Action::Keys(keys) => {
                 if !link.install(&keys, &mut self.rng) {
-                    out.effects.log(
+                    out.log(
                         "ovpn,error",
                         "a key of the data channel is refused".to_owned(),
                     );
                 }
                 return;
             }
-            Action::UseKey(_, key) => {
-                if link.send_with(key) {
-                    out.events.push(LinkEvent::Changed(id));
-                }
-                return;
-            }
+            Action::UseKey(_, key) => return link.send_with(key),
             Action::RetireKey(_, key) => return link.retire(key),
             Action::Mismatch(_, mismatch) => {
                 return out
@@ -166,10 +160,10 @@ impl Ovpn {
         match link.path.transport {
             Transport::Udp => {
                 if let Some(packet) = link.datagram(payload) {
-                    out.effects.push(Effect::Datagram(Box::new(packet)));
+                    out.push(Effect::Datagram(Box::new(packet)));
                 }
             }
-            Transport::Tcp => self.connections.signal(&link.path, payload, out.effects),
+            Transport::Tcp => self.connections.signal(&link.path, payload, out),
         }
     }
 }

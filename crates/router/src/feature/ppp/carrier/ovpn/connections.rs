@@ -8,9 +8,9 @@ use dataplane::DropReason;
 use dataplane::stream::ChannelId;
 use machine::{Duration, HalfOpen, Instant};
 use openvpn::stream::{Deframer, frame};
-use openvpn::{ClientEvent, MAX_CONTROL_BYTES, Path, ServerEvent, Transport};
+use openvpn::{ClientEvent, MAX_CONTROL_BYTES, Path, ServerEvent, Transport, is_data};
 
-use super::{CarrierOutput, Due, Ovpn, SERVICE};
+use super::{CarrierOutput, Ovpn, SERVICE, TimerId};
 use crate::feature::stream::{StreamEvent, StreamId, StreamRequest};
 use crate::feature::{Effect, Effects};
 use crate::intent::ItemId;
@@ -68,10 +68,15 @@ impl Connections {
     }
 
     fn add(&mut self, number: u64, owner: Owner, path: Path) {
+        let limit = match owner {
+            Owner::Server(_) => MAX_CONTROL_BYTES,
+            // A server may send data packets before the session has a link.
+            Owner::Client(_) => usize::from(u16::MAX),
+        };
         let connection = Connection {
             owner,
             path,
-            deframer: Deframer::new(MAX_CONTROL_BYTES),
+            deframer: Deframer::new(limit),
             has_session: false,
         };
         self.all.insert(number, connection);
@@ -180,7 +185,7 @@ impl Ovpn {
         self.connections.add(number, Owner::Server(server), path);
         self.connections.half_open.insert(remote, number);
         let at = now + OPEN_TIMEOUT;
-        self.timers.set(Due::Connection(number), Some(at));
+        self.timers.set(TimerId::Connection(number), Some(at));
     }
 
     fn received(&mut self, number: u64, bytes: &[u8], now: Instant, out: &mut CarrierOutput<'_>) {
@@ -198,6 +203,11 @@ impl Ovpn {
                 }
             };
             let packet = &packet[..];
+            if is_data(packet) {
+                // The session has no link yet.
+                out.effects.push(Effect::Lost(DropReason::OvpnKey, 1));
+                continue;
+            }
             let dropped = match owner {
                 Owner::Server(item) => {
                     self.feed_server(item, ServerEvent::Received { path, packet }, now, out)
@@ -214,7 +224,7 @@ impl Ovpn {
 
     /// Notes the end of a connection: its session ends.
     fn ended(&mut self, number: u64, now: Instant, out: &mut CarrierOutput<'_>) {
-        self.timers.set(Due::Connection(number), None);
+        self.timers.set(TimerId::Connection(number), None);
         let Some(gone) = self.connections.remove(number) else {
             return;
         };
@@ -274,7 +284,7 @@ impl Ovpn {
     fn release(&mut self, number: u64, at: Instant) {
         if let Some(connection) = self.connections.all.get_mut(&number) {
             connection.has_session = false;
-            self.timers.set(Due::Connection(number), Some(at));
+            self.timers.set(TimerId::Connection(number), Some(at));
         }
     }
 

@@ -40,8 +40,6 @@ pub(super) struct Link {
     pub(super) peer: Peer,
     /// Addresses are agreed: the end of PPP is no refusal any longer.
     pub(super) is_open: bool,
-    /// There is a key to send with: packets may pass.
-    is_keyed: bool,
     /// Keys for sending by their number.
     keys: BTreeMap<u8, Arc<Sending>>,
 }
@@ -57,7 +55,6 @@ impl Link {
             mac: None,
             peer,
             is_open: false,
-            is_keyed: false,
             keys: BTreeMap::new(),
         }
     }
@@ -83,11 +80,10 @@ impl Link {
         true
     }
 
-    /// Sends with a key from now on. Returns true for the first key.
-    pub(super) fn send_with(&mut self, key_id: u8) -> bool {
+    /// Sends with a key from now on.
+    pub(super) fn send_with(&self, key_id: u8) {
         self.session
             .set_sending(self.keys.get(&key_id).map(Arc::clone));
-        !core::mem::replace(&mut self.is_keyed, true)
     }
 
     /// Removes a key.
@@ -126,7 +122,6 @@ impl Link {
         Ovpn {
             session: Arc::clone(&self.session),
             has_frames: self.has_frames,
-            is_keyed: self.is_keyed,
             mac: self.mac,
         }
     }

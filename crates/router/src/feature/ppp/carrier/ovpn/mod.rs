@@ -81,7 +81,7 @@ struct Attempt {
 
 /// Something with a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum TimerId {
     /// Sessions of a server.
     Server(ItemId),
     /// The session of a client.
@@ -108,10 +108,10 @@ struct Ovpn {
     by_port: BTreeMap<u16, ItemId>,
     connections: Connections,
     /// Links of clients whose servers redirect all packets, until their interfaces exist.
-    redirects: Vec<Redirect>,
+    redirects: Vec<(LinkId, Redirect)>,
     /// PPP packets for the ends that stand for OpenVPN peers.
     inbox: Vec<(LinkId, Vec<u8>)>,
-    timers: Timers<Due>,
+    timers: Timers<TimerId>,
     notices: Arc<Notices>,
     notice_at: Option<Instant>,
     trust: SharedTrust,
@@ -232,16 +232,16 @@ impl Ovpn {
     }
 
     /// Runs one due timer.
-    fn run_timer(&mut self, due: Due, now: Instant, out: &mut CarrierOutput<'_>) {
+    fn run_timer(&mut self, due: TimerId, now: Instant, out: &mut CarrierOutput<'_>) {
         match due {
-            Due::Server(item) => self.tick_server(item, now, out),
-            Due::Client(item) => self.tick_client(item, now, out),
-            Due::Peer(id) => {
+            TimerId::Server(item) => self.tick_server(item, now, out),
+            TimerId::Client(item) => self.tick_client(item, now, out),
+            TimerId::Peer(id) => {
                 let link = self.ends.links.get_mut(id);
                 let outcomes = link.map(|link| link.peer.tick(now));
                 self.follow_peer(id, outcomes.unwrap_or_default(), now, out);
             }
-            Due::Connection(number) => self.connection_due(number, now, out),
+            TimerId::Connection(number) => self.connection_due(number, now, out),
         }
     }
 }
@@ -447,8 +447,8 @@ impl Tunnel for Ovpn {
     }
 
     fn interfaces_changed(&mut self, running: &Running<'_>, out: &mut CarrierOutput<'_>) {
-        for redirect in core::mem::take(&mut self.redirects) {
-            if self.ends.links.get(redirect.link).is_some() {
+        for (link, redirect) in core::mem::take(&mut self.redirects) {
+            if self.ends.links.get(link).is_some() {
                 redirect.add_routes(running, out.effects);
             }
         }

@@ -4,12 +4,10 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use openvpn::Push;
 
-use super::sessions::owner;
 use crate::feature::Effects;
-use crate::feature::ppp::carrier::LinkId;
 use crate::feature::ppp::route_text;
 use crate::intent::{Name, Route};
-use crate::object::Made;
+use crate::object::{Made, Owner};
 use crate::rib::{Family, MAIN, Net, Rib, Target, V4, V6};
 use crate::running::Running;
 
@@ -18,13 +16,13 @@ const HALVES: [(Ipv4Addr, u8); 2] = [
     (Ipv4Addr::new(0, 0, 0, 0), 1),
     (Ipv4Addr::new(128, 0, 0, 0), 1),
 ];
-/// The same for IPv6: `::/3`, `2000::/4`, `3000::/4`, `fc00::/7`.
+/// First groups and lengths of the IPv6 routes: `::/3`, `2000::/4`, `3000::/4`, `fc00::/7`.
 const PARTS: [(u16, u8); 4] = [(0, 3), (0x2000, 4), (0x3000, 4), (0xfc00, 7)];
 
 /// Redirection of a client's packets.
 pub(super) struct Redirect {
-    /// The client's link.
-    pub(super) link: LinkId,
+    /// Owner of the routes.
+    owner: Owner,
     interface: Name,
     /// Address of the server outside of the tunnel.
     server: IpAddr,
@@ -41,7 +39,7 @@ impl Redirect {
     /// Reads the options of a server; `None` if the server redirects nothing. `gateway` is the server's address in a
     /// tunnel of frames.
     pub(super) fn read(
-        link: LinkId,
+        owner: Owner,
         interface: &Name,
         server: IpAddr,
         push: &Push,
@@ -50,7 +48,7 @@ impl Redirect {
         let flags = push.redirect.as_ref()?;
         let has = |word: &str| flags.iter().any(|flag| **flag == *word);
         Some(Self {
-            link,
+            owner,
             interface: interface.clone(),
             server,
             gateway,
@@ -69,18 +67,18 @@ impl Redirect {
                 IpAddr::V6(server) => present(running, running.rib6, server, 128).map(Made::Route6),
             };
             if let Some(made) = made {
-                out.object(owner(self.link), made);
+                out.object(self.owner, made);
             }
         }
         for (network, len) in HALVES.into_iter().filter(|_| self.ipv4) {
             let net = Net::new(network, len);
             let route = route_text::over::<V4>(net, self.gateway, &self.interface, 1);
-            out.object(owner(self.link), Made::Route4(route));
+            out.object(self.owner, Made::Route4(route));
         }
         for (first, len) in PARTS.into_iter().filter(|_| self.ipv6) {
             let net = Net::new(Ipv6Addr::new(first, 0, 0, 0, 0, 0, 0, 0), len);
             let route = route_text::over::<V6>(net, self.gateway6, &self.interface, 1);
-            out.object(owner(self.link), Made::Route6(route));
+            out.object(self.owner, Made::Route6(route));
         }
     }
 }

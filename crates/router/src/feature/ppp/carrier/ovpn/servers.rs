@@ -118,7 +118,7 @@ impl Ovpn {
             self.listening.remove(&entry.settings.place());
             listen(&entry.settings, false, out);
         }
-        self.timers.set(super::Due::Server(id), None);
+        self.timers.set(super::TimerId::Server(id), None);
     }
 
     /// Runs the due timers of a server, with what its sessions have carried meanwhile.

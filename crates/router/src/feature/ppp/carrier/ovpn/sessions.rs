@@ -4,7 +4,7 @@
 use core::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use dataplane::encap::ovpn::{Session, Transport as Carried};
+use dataplane::encap::ovpn::{Session, Transport as DataTransport};
 use dataplane::stream::ChannelId;
 use machine::{Duration, Instant};
 use openvpn::{
@@ -17,7 +17,7 @@ use super::links::{End, Link};
 use super::peer::{Outcome, Peer};
 use super::redirect::Redirect;
 use super::settings::Server;
-use super::{Due, Ovpn, SERVICE};
+use super::{Ovpn, SERVICE, TimerId};
 use crate::feature::ppp::carrier::{
     CarrierOutput, FixedIpv6, LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup, tunnel,
 };
@@ -76,8 +76,8 @@ impl Ovpn {
     fn session(&self, path: Path, peer_id: Option<u32>) -> Session {
         let LinkId(number) = self.ends.links.next_id();
         let transport = match path.transport {
-            Transport::Udp => Carried::Datagrams,
-            Transport::Tcp => Carried::Stream(ChannelId {
+            Transport::Udp => DataTransport::Datagrams,
+            Transport::Tcp => DataTransport::Stream(ChannelId {
                 protocol: ChannelId::OVPN,
                 number: number as u32,
             }),
@@ -136,8 +136,9 @@ impl Ovpn {
                 let name = &settings.dial.name;
                 add_routes(id, name, &opened.push, gateway, out.effects);
                 let server = opened.path.remote.ip();
-                let redirect = Redirect::read(id, name, server, &opened.push, gateway);
-                self.redirects.extend(redirect);
+                let redirect = Redirect::read(owner(id), name, server, &opened.push, gateway);
+                self.redirects
+                    .extend(redirect.map(|redirect| (id, redirect)));
             }
             Some(_) => {}
             None => _ = self.feed_client(item, ClientEvent::Close, now, out),
@@ -154,7 +155,7 @@ impl Ovpn {
     ) -> Option<LinkId> {
         let (path, transport) = (link.path, link.session.transport());
         let id = tunnel::add_link(self, link)?;
-        if let Carried::Stream(channel) = transport {
+        if let DataTransport::Stream(channel) = transport {
             self.connections.attach(&path, channel, out.effects);
         }
         out.events.push(LinkEvent::Up(id, Box::new(setup)));
@@ -211,7 +212,7 @@ impl Ovpn {
         }
         let link = self.ends.links.get(id);
         let deadline = link.and_then(|link| link.peer.deadline());
-        self.timers.set(Due::Peer(id), deadline);
+        self.timers.set(TimerId::Peer(id), deadline);
     }
 
     /// Reports the end of a session that this end did not request.
@@ -270,7 +271,7 @@ impl Ovpn {
         out: &mut CarrierOutput<'_>,
     ) {
         gone.session.set_sending(None);
-        self.timers.set(Due::Peer(id), None);
+        self.timers.set(TimerId::Peer(id), None);
         match gone.end {
             End::Client(item) => {
                 out.effects.push(Effect::Gone(owner(id)));
@@ -348,7 +349,7 @@ const fn is_netmask(address: Ipv4Addr) -> bool {
 }
 
 /// Owner of the routes that a server pushed.
-pub(super) const fn owner(link: LinkId) -> Owner {
+const fn owner(link: LinkId) -> Owner {
     Owner {
         feature: "ovpn-route",
         number: link.0,
