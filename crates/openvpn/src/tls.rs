@@ -23,7 +23,7 @@ pub enum TlsConfig {
     /// Server.
     Server(Arc<ServerConfig>),
     /// A role whose private key takes its time: handshakes run elsewhere.
-    Elsewhere(Box<TlsConfig>, Runner),
+    Elsewhere(Box<Self>, Runner),
 }
 
 impl TlsConfig {
