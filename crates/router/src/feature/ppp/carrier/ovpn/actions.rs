@@ -149,9 +149,7 @@ impl Ovpn {
             Action::UseKey(_, key) => return link.send_with(key),
             Action::RetireKey(_, key) => return link.retire(key),
             Action::Mismatch(_, mismatch) => {
-                return out
-                    .effects
-                    .log("ovpn,warning", format!("{}: {mismatch}", link.path.remote));
+                return out.log("ovpn,warning", format!("{}: {mismatch}", link.path.remote));
             }
             Action::Ping(_) => &PING[..],
             Action::NotifyExit(_) => &EXIT,
