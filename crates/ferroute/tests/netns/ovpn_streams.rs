@@ -13,7 +13,7 @@ fn openvpn_dials_in_by_tcp_with_each_cipher_and_renews_its_keys_without_loss() {
     let test = "openvpn_dials_in_by_tcp_with_each_cipher_and_renews_its_keys_without_loss";
     let Some(lab) = ready(test) else { return };
     let folder = Folder::new();
-    let (server, authority) = serve(&lab, &folder, "keepalive-timeout=1");
+    let (server, authority) = serve(&lab, &folder, "keepalive-timeout=3");
     server.exec("/interface/ovpn-server/server/set ovpn1 protocol=tcp");
     for options in [
         "",
@@ -50,7 +50,7 @@ fn openvpn_dials_in_by_tcp_with_each_cipher_and_renews_its_keys_without_loss() {
     let ping = run(&lab, "one", "ping -q -c 1500 -i 0.01 -W 2 10.64.0.1");
     assert!(ping.contains(" 0% packet loss"), "{ping}");
     // Pings of the data channel keep a quiet session.
-    let ping = run(&lab, "one", "ping -q -c 3 -i 4 -W 2 10.64.0.1");
+    let ping = run(&lab, "one", "ping -q -c 3 -i 7 -W 2 10.64.0.1");
     assert!(ping.contains(" 0% packet loss"), "{ping}");
     assert_eq!(server.rows("/ppp/active/print").len(), 1);
     no_drops_of_sessions(&server);

@@ -354,6 +354,8 @@ impl Tunnel for Ovpn {
                 let event = ServerEvent::Received { path, packet };
                 self.feed_server(id, event, now, out)
             }
+            // The session has no link yet.
+            (None, Some(_)) if openvpn::is_data(packet) => Some(DropReason::OvpnKey),
             (None, Some(id)) => {
                 let event = ClientEvent::Received { path, packet };
                 self.feed_client(id, event, now, out)
