@@ -438,7 +438,7 @@ impl CommandContext<'_> {
             let mut given = given(&facts);
             let name = free_name(store, None, &leaf, &mut number);
             given.push(("name", Some(Value::text(name))));
-            given.push(("der", Some(Value::text(to_text(&made)))));
+            given.push(("der", Some(Value::text(to_text(made)))));
             store.add(menu, &given, None).map(Some)
         })?;
         let pem = export::to_pem("CERTIFICATE", made);
