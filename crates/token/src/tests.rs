@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 
 use certificate::{
     Digest, Facts, Hash, Key, KeySize, SignatureScheme, Subject, Template, Token as _, TokenKey,
-    TokenSlot, self_signed, set_token, token, verify,
+    self_signed, set_token, token, verify,
 };
 
 use crate::{Card, Event, Settings};
