@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Throughput of TCP through OpenVPN by UDP and by TCP over a link that loses packets: TCP within TCP.
+"""Throughput of TCP through OpenVPN by UDP and by TCP over a link of 20 Mbit/s that loses packets: TCP within TCP.
 
     tests/vpn/loss.py [SECONDS] [ROUNDS] > docs/pictures/tcp-over-tcp.svg
 
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 LOSSES = [0, 5, 20]  # of 1,000 packets
+RATE = "20mbit"  # of the link: slow enough for any machine
 SPACES = ("left", "middle", "right")
 
 
@@ -33,6 +34,8 @@ class World:
                 self.ip(space, "address", "add", f"192.0.{net}.{host}/24", "dev", device)
                 self.ip(space, "link", "set", device, "up")
                 run(*self.on(space, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off"))
+            run(*self.on("middle", "tc", "qdisc", "add", "dev", side, "root", "tbf", "rate", RATE, "burst", "16kb",
+                         "latency", "60ms"))
             self.ip(side, "route", "add", "default", "via", f"192.0.{net}.1")
         run(*self.on("middle", "sysctl", "-qw", "net.ipv4.ip_forward=1"))
         run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
@@ -107,14 +110,14 @@ def svg(rows):
     out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 320" role="img" font-family="sans-serif" '
            'font-size="12">', "<title>TCP through OpenVPN by UDP and by TCP</title>",
            "<style>text{fill:#222}@media(prefers-color-scheme:dark){text{fill:#ddd}}</style>",
-           '<text x="40" y="22" font-size="15">TCP through OpenVPN by UDP and by TCP, Mbit/s</text>']
+           '<text x="40" y="22" font-size="15">TCP through OpenVPN by UDP and by TCP on 20 Mbit/s, Mbit/s</text>']
     for at, (loss, values) in enumerate(rows):
         left = 60 + at * 160
         for which, (value, colour) in enumerate(zip(values, ("#0072b2", "#d55e00"))):
             tall = value / most * height
             x, y = left + which * 56, 270 - tall
             out.append(f'<rect x="{x}" y="{y:.1f}" width="48" height="{tall:.1f}" fill="{colour}"/>')
-            out.append(f'<text x="{x + 24}" y="{y - 5:.1f}" text-anchor="middle">{value:.0f}</text>')
+            out.append(f'<text x="{x + 24}" y="{y - 5:.1f}" text-anchor="middle">{value:.1f}</text>')
         out.append(f'<text x="{left + 52}" y="288" text-anchor="middle">{loss / 10:g} % loss</text>')
     for x, name, colour in ((60, "by UDP", "#0072b2"), (160, "by TCP", "#d55e00")):
         out.append(f'<rect x="{x}" y="300" width="12" height="12" fill="{colour}"/>')
@@ -136,7 +139,7 @@ def main():
                     for transport, values in measured.items():
                         values.append(world.throughput(transport, seconds))
                 medians = [statistics.median(values) for values in measured.values()]
-                print(f"{loss / 10:g} % loss: {medians[0]:.0f} Mbit/s by UDP, {medians[1]:.0f} by TCP", file=sys.stderr)
+                print(f"{loss / 10:g} % loss: {medians[0]:.1f} Mbit/s by UDP, {medians[1]:.1f} by TCP", file=sys.stderr)
                 rows.append((loss, medians))
         finally:
             world.close()

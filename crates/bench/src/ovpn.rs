@@ -3,7 +3,7 @@
 use core::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use dataplane::encap::ovpn::{Ovpn, Session};
+use dataplane::encap::ovpn::{Notices, Ovpn, Session, Transport};
 use frame::InterfaceId;
 use machine::Rng;
 use openvpn::data::{Head, Incoming, Opened, Outgoing, Receiving, Sending, open_all, seal_all};
@@ -47,14 +47,16 @@ fn keys(suite: Suite) -> DataKeys {
 
 /// Returns the session of an interface between both ends. It accepts repeated packets, because the templates repeat.
 pub(super) fn session(id: InterfaceId, suite: Suite, ends: [Ipv4Addr; 2]) -> Ovpn {
-    let [local, remote] = ends.map(|end| SocketAddr::from((end, PORT)));
-    let session = Session::new(local, remote, Some(PEER_ID));
+    let ends = ends.map(|end| SocketAddr::from((end, PORT)));
+    let notices = Arc::new(Notices::new(1));
+    let session = Session::new(ends, Some(PEER_ID), Transport::Datagrams, 0, notices);
     let keys = keys(suite);
     session.set_sending(Some(Arc::new(sending(suite))));
     session.set_receiving(0, Some(Arc::new(receiving(&keys))));
     Ovpn {
         id,
         session: Arc::new(session),
+        has_frames: false,
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Files are not trusted: all sizes are bounded, and parts that cannot be parsed or decrypted are counted.
 
+use std::collections::BTreeSet;
+
 use p12_keystore::Pkcs12Archive;
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use pkcs8::pkcs5::EncryptionScheme;
@@ -34,6 +36,8 @@ pub struct ImportedFile {
     pub not_opened: usize,
     /// Why the first of them was not decrypted.
     pub why: Option<String>,
+    /// Places in `certificates` of those whose key is in the token; set by the caller.
+    pub in_token: BTreeSet<usize>,
 }
 
 /// Parses a file.

@@ -9,7 +9,7 @@
 //! batch that finds no room is lost, and its packets are counted.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_queue::ArrayQueue;
 
@@ -36,6 +36,46 @@ pub struct ChannelId {
 impl ChannelId {
     /// Protocol number of SSTP.
     pub const SSTP: u16 = 1;
+    /// Protocol number of OpenVPN.
+    pub const OVPN: u16 = 2;
+
+    /// Returns the worker, of this many, that receives all packets of the session.
+    pub fn worker(self, workers: usize) -> usize {
+        self.number as usize % workers.max(1)
+    }
+
+    /// Returns the number of batches that may wait for the connection of the session. More would only delay packets;
+    /// batches of a protocol with a [`Window`] always find room.
+    pub const fn max_waiting(self) -> usize {
+        match self.protocol {
+            Self::OVPN => Window::PACKETS as usize,
+            _ => 32,
+        }
+    }
+}
+
+/// Packets of a session between its worker and its connection. The worker asks for admission before it numbers a
+/// packet, for protocols whose other end takes a missing number for an attack.
+#[derive(Debug, Default)]
+pub struct Window(AtomicU32);
+
+impl Window {
+    /// Maximum number of packets.
+    pub const PACKETS: u32 = 512;
+
+    /// Admits a packet. Returns false, and admits nothing, if the connection is too slow. One thread calls it.
+    pub(crate) fn admit(&self) -> bool {
+        let is_open = self.0.load(Ordering::Relaxed) < Self::PACKETS;
+        if is_open {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        is_open
+    }
+
+    /// Notes packets that were written, or lost.
+    pub(crate) fn give_back(&self, packets: u32) {
+        self.0.fetch_sub(packets, Ordering::Relaxed);
+    }
 }
 
 /// Consecutive packets of one session.
@@ -47,6 +87,8 @@ pub struct Batch {
     pub packets: u32,
     /// Towards a connection: bytes to transmit. Towards a worker: packets, each behind its length (16 bits).
     pub bytes: Vec<u8>,
+    /// Window that admitted the packets, if the protocol has one.
+    pub(crate) window: Option<Arc<Window>>,
 }
 
 impl Batch {
@@ -64,6 +106,14 @@ impl Batch {
         self.bytes.extend_from_slice(packet);
         self.packets += 1;
         true
+    }
+
+    /// Adds a packet in parts, for the connection.
+    pub(crate) fn add(&mut self, parts: &[&[u8]]) {
+        for part in parts {
+            self.bytes.extend_from_slice(part);
+        }
+        self.packets += 1;
     }
 
     /// Takes the next packet for a worker from the front of `bytes`.
@@ -104,11 +154,16 @@ impl StreamRings {
             channel,
             packets: 0,
             bytes: bytes.unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES)),
+            window: None,
         }
     }
 
-    /// Returns a buffer that is no longer needed.
-    pub fn recycle(&self, mut bytes: Vec<u8>) {
+    /// Takes a batch that was written, or lost.
+    pub fn recycle(&self, batch: Batch) {
+        if let Some(window) = &batch.window {
+            window.give_back(batch.packets);
+        }
+        let mut bytes = batch.bytes;
         bytes.clear();
         // Beyond the limit the memory is freed.
         let _ = self.spares.push(bytes);
@@ -132,7 +187,7 @@ impl StreamRings {
     fn pass(&self, ring: &ArrayQueue<Batch>, batch: Batch) {
         if let Err(batch) = ring.push(batch) {
             self.count_lost(batch.packets);
-            self.recycle(batch.bytes);
+            self.recycle(batch);
         }
     }
 }
@@ -179,7 +234,7 @@ impl Streams {
 
     /// Returns the buffer of a received batch.
     pub(crate) fn recycle(&self, batch: Batch) {
-        self.rings.recycle(batch.bytes);
+        self.rings.recycle(batch);
     }
 
     /// Returns the number of packets that were lost since the last call.

@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod client_file;
 mod cookie;
 pub mod data;
 mod event;
@@ -40,6 +41,7 @@ mod tls;
 mod wrap;
 
 pub use client::Client;
+pub use client_file::{ClientFile, FileFault, LeftOut, MAX_FILE_BYTES, protection_from_text};
 pub use event::{
     Action, ClientEvent, ClientSettings, DataKeys, Grant, Login, Opened, Reason, Renegotiation,
     ServerEvent, ServerSettings, SessionId, Traffic,

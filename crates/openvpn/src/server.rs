@@ -64,6 +64,12 @@ impl Server {
         self.sessions.len()
     }
 
+    /// Returns the sessions whose timers are due. The owner reports their traffic before it calls [`Machine::tick`].
+    pub fn due(&self, now: Instant) -> Vec<SessionId> {
+        let due = self.timers.range(..=(now, SessionId::MAX));
+        due.map(|(_, id)| *id).collect()
+    }
+
     /// Handles a packet.
     fn receive(&mut self, path: Path, packet: &[u8], now: Instant, out: &mut Vec<Action>) {
         if let Err(fault) = self.try_receive(path, packet, now, out) {

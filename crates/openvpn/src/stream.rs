@@ -16,14 +16,30 @@ pub fn frame(packet: &[u8], out: &mut Vec<u8>) -> bool {
 }
 
 /// Takes packets out of a stream's bytes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Deframer {
     /// Bytes that no packet has used.
     bytes: Vec<u8>,
     used: usize,
+    /// Longest packet in bytes.
+    limit: usize,
 }
 
 impl Deframer {
+    /// Returns a stream without bytes, whose packets have at most `limit` bytes.
+    pub const fn new(limit: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            used: 0,
+            limit,
+        }
+    }
+
+    /// Changes the longest packet, in bytes.
+    pub const fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.used);
@@ -34,14 +50,14 @@ impl Deframer {
     /// Returns the next packet; `None` if bytes are missing.
     ///
     /// # Errors
-    /// The length is 0: the peer does not speak OpenVPN, and the stream must be closed.
+    /// The length is 0, or beyond the limit: the peer does not speak OpenVPN, and the stream must be closed.
     pub fn next_packet(&mut self) -> Result<Option<&[u8]>, Fault> {
         let rest = self.bytes.get(self.used..).unwrap_or_default();
         let Some((len, rest)) = rest.split_first_chunk() else {
             return Ok(None);
         };
         let len = usize::from(u16::from_be_bytes(*len));
-        if len == 0 {
+        if len == 0 || len > self.limit {
             return Err(Fault::Malformed);
         }
         if rest.len() < len {
@@ -65,7 +81,7 @@ mod tests {
             .iter()
             .for_each(|packet| assert!(frame(packet, &mut stream)));
         for size in [1, 2, 3, 100, 5000] {
-            let (mut deframer, mut all) = (Deframer::default(), Vec::new());
+            let (mut deframer, mut all) = (Deframer::new(2000), Vec::new());
             for piece in stream.chunks(size) {
                 deframer.push(piece);
                 while let Some(packet) = deframer.next_packet().expect("lengths are valid") {
@@ -75,8 +91,10 @@ mod tests {
             assert_eq!(all, packets);
         }
         assert!(!frame(&[0; 65_536], &mut stream));
-        let mut deframer = Deframer::default();
-        deframer.push(&[0, 0, 1]);
-        assert_eq!(deframer.next_packet(), Err(Fault::Malformed));
+        for head in [[0, 0, 1], [0x07, 0xd1, 1]] {
+            let mut deframer = Deframer::new(2000);
+            deframer.push(&head);
+            assert_eq!(deframer.next_packet(), Err(Fault::Malformed));
+        }
     }
 }

@@ -207,6 +207,9 @@ pub struct Settings {
     pub is_encrypted: bool,
     /// The owner can carry frames of a bridge on the link; otherwise sessions do not bridge.
     pub can_bridge: bool,
+    /// The carrier carries Ethernet frames, and PPP packets for control alone: BCP opens after IPCP, with or without
+    /// addresses, and IPv6CP stays closed.
+    pub carries_frames: bool,
     /// Accepts a peer's ACFC, PFC and ACCM. PPPoE rejects them (RFC 2516, 7).
     pub hdlc_options: bool,
     /// Reports the keys of the login to the owner ([`Action::Authenticated`](crate::Action::Authenticated)).
@@ -235,6 +238,7 @@ impl Settings {
             can_encrypt: true,
             is_encrypted: false,
             can_bridge: true,
+            carries_frames: false,
             hdlc_options: false,
             reports_keys: false,
         }

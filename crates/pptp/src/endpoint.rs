@@ -13,7 +13,7 @@ use crate::message::Message;
 
 /// Maximum number of accepted connections without a call, of all and of one address. The oldest one gives way.
 const MAX_HALF_OPEN: usize = 1024;
-const MAX_HALF_OPEN_OF_ADDRESS: usize = 16;
+const MAX_HALF_OPEN_OF_ADDRESS: usize = 128;
 /// Maximum number of connections: half of the numbers of calls, so that a free one is found soon.
 const MAX_CONNECTIONS: usize = 32_768;
 

@@ -314,11 +314,11 @@ fn messages_out_of_state_and_garbage_are_counted_by_name() {
 #[test]
 fn connections_without_a_call_are_bounded_and_the_oldest_gives_way() {
     let mut endpoint = Endpoint::new(server(), Rng::seeded(5));
-    for number in 0..100 {
+    for number in 0..200 {
         let actions = accept(&mut endpoint, number);
-        assert_eq!(actions.is_empty(), number < 16, "{number}");
+        assert_eq!(actions.is_empty(), number < 128, "{number}");
     }
-    assert_eq!(endpoint.connection_count(), 16);
+    assert_eq!(endpoint.connection_count(), 128);
     let (due, _) = endpoint.deadline().expect("a timer");
     let mut out = Vec::new();
     endpoint.tick(due, &mut out);

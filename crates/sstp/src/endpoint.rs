@@ -16,7 +16,7 @@ use crate::packet::Piece;
 
 /// Maximum number of accepted connections without a call, of all and of one address. The oldest one gives way.
 const MAX_HALF_OPEN: usize = 1024;
-const MAX_HALF_OPEN_OF_ADDRESS: usize = 16;
+const MAX_HALF_OPEN_OF_ADDRESS: usize = 128;
 /// Maximum number of connections.
 const MAX_CONNECTIONS: usize = 32_768;
 

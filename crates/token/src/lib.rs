@@ -5,8 +5,8 @@
 //! job (a TLS handshake) ──▶ thread `token-jobs`, whose operations are those of a caller
 //! ```
 //! [`Card`] implements [`certificate::Token`]. Calls of the module may take any time: one thread makes them, and
-//! callers wait for the thread up to a deadline. Both queues are bounded. The next operation looks again for a token that
-//! was pulled out.
+//! callers wait for the thread up to a deadline. Both queues are bounded. Each operation looks again
+//! for a token that was pulled out.
 
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 
 use certificate::{
     Digest, Facts, Hash, Key, KeySize, SignatureScheme, Subject, Template, Token as _, TokenKey,
-    TokenSlot, self_signed, set_token, token, verify,
+    self_signed, set_token, token, verify,
 };
 
 use crate::{Card, Event, Settings};
@@ -135,10 +135,15 @@ fn a_token_signs_is_pulled_out_and_comes_back() {
         );
         return;
     };
-    let tokens = Path::new(&configuration).with_file_name("tokens");
+    live(Path::new(module), Path::new(&configuration));
+}
+
+/// The life of a token whose configuration is this file: PINs, signatures, removal, insertion.
+fn live(module: &Path, configuration: &Path) {
+    let tokens = configuration.with_file_name("tokens");
     let (sender, events) = channel();
     let settings = Settings {
-        module: module.into(),
+        module: module.to_owned(),
         label: Some("router".into()),
         pin: None,
     };

@@ -11,6 +11,7 @@
 pub mod between;
 pub mod bridged;
 pub mod carrier;
+mod decrypt;
 pub(crate) mod incomplete;
 pub mod l2tp;
 pub mod l2tp_ether;

@@ -1,35 +1,23 @@
 //! Packets of PPP sessions whose carrier is a byte stream (`stream.rs`), such as SSTP.
 
+mod key;
 mod settings;
 #[cfg(test)]
 mod tests;
 
-use core::net::{IpAddr, Ipv4Addr};
-
 use frame::{Frame, InterfaceId, Offload};
 
+pub(crate) use self::key::ends;
 pub use self::settings::{Framing, Stream};
 use super::session_data::{PPP_ADDRESS, PROTOCOL, SessionPacket, data_protocol};
-use super::{DEPTH, ETHERNET, Form, arrive};
+use super::{DEPTH, ETHERNET, arrive};
 use crate::drop::DropReason;
-use crate::interface::Ends;
 use crate::outlet::Outlet;
 use crate::stream::{Batch, ChannelId};
 use crate::walk::Context;
 
 /// Batches that a worker takes in one step, so that its ports are not starved.
 const PER_STEP: usize = 32;
-
-/// Returns the key of the packets of a session. Packets of the wire have port 0.
-pub(crate) const fn ends(channel: ChannelId) -> Ends {
-    Ends {
-        form: Form::Plain,
-        port: channel.protocol,
-        number: channel.number,
-        local: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        remote: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-    }
-}
 
 /// Returns true if the data plane takes a PPP packet that arrived on a byte stream; others are for control.
 pub fn is_data(packet: &[u8]) -> bool {
@@ -63,12 +51,16 @@ impl Stream {
         };
         let header = header.ok_or(DropReason::TooBig)?;
         let batch = outlet.streams.open(self.channel);
-        batch.bytes.extend_from_slice(&header);
-        batch.bytes.extend_from_slice(&PPP_ADDRESS);
-        batch.bytes.extend_from_slice(packet);
-        batch.packets += 1;
+        batch.add(&[&header, &PPP_ADDRESS, packet]);
         Ok(())
     }
+}
+
+/// Returns the worker by which all packets of a session pass; `None` if it is this worker.
+pub(super) fn home(channel: ChannelId, outlet: &Outlet) -> Option<u16> {
+    let (worker, workers) = outlet.place_among();
+    let home = channel.worker(workers) as u16;
+    (home != worker).then_some(home)
 }
 
 /// Decapsulates the packets that tasks received. Returns their number.

@@ -7,7 +7,9 @@ use core::ops::Range;
 use frame::{Frame, InterfaceId, Offload, Pool};
 use wire::{Protocol, checksum};
 
-use super::outer::{IP_BYTES, Outer, UDP_BYTES, congest, make_room, settle, tos, total, write_udp};
+use super::outer::{
+    IP_BYTES, Outer, UDP_BYTES, congest, make_room, packet_of, settle, tos, total, write_udp,
+};
 use super::{ETHERNET, mark_decapsulated, mark_encapsulated};
 use crate::drop::DropReason;
 use crate::flow::{self, Upper};
@@ -21,49 +23,108 @@ pub(super) struct Room {
     pub(super) back: usize,
 }
 
-/// Writes the outer headers of a frame's packet for the datagram `ends` (local and remote end), and makes room around
-/// the packet. Returns the length in bytes of the outer IP header, whose identification is `id` in IPv4.
+/// Bytes of a frame that are encrypted, from its `l3` on.
+#[derive(Clone, Copy)]
+pub(super) struct Content {
+    /// Length in bytes.
+    pub(super) len: usize,
+    /// Type of service of the packet in it.
+    tos: u8,
+}
+
+impl Content {
+    /// Returns the IP packet of a frame.
+    ///
+    /// # Errors
+    /// The frame holds no whole packet.
+    pub(super) fn of_packet(frame: &Frame) -> Result<Self, DropReason> {
+        let packet = { frame.bytes() }
+            .get(usize::from(frame.l3)..)
+            .unwrap_or_default();
+        Ok(Self {
+            len: total(packet).ok_or(DropReason::TunnelMalformed)?,
+            tos: tos(packet),
+        })
+    }
+
+    /// Returns an Ethernet frame as a whole.
+    pub(super) fn of_frame(frame: &mut Frame) -> Self {
+        frame.l3 = 0;
+        Self {
+            len: frame.len(),
+            tos: tos(packet_of(frame.bytes())),
+        }
+    }
+
+    /// Returns its bytes.
+    pub(super) fn bytes(self, frame: &Frame) -> &[u8] {
+        let start = usize::from(frame.l3);
+        { frame.bytes() }
+            .get(start..start + self.len)
+            .unwrap_or_default()
+    }
+}
+
+/// Makes room around the content of a frame, which begins with the room then.
 ///
 /// # Errors
-/// The frame holds no whole packet, or the packet is too long, or no slot is free.
+/// No slot is free.
+pub(super) fn surround(
+    frame: &mut Frame,
+    content: Content,
+    room: Room,
+    pool: &mut Pool,
+) -> Result<(), DropReason> {
+    let Room { front, back } = room;
+    make_room(frame, content.len, front, back, pool)?;
+    frame.pull_front(usize::from(frame.l3));
+    let total = front + content.len + back;
+    let fits = frame.set_len(content.len) && frame.push_front(front) && frame.set_len(total);
+    frame.offload = Offload::FINISHED;
+    let behind = frame.bytes_mut().get_mut(front + content.len..);
+    match behind.filter(|_| fits) {
+        Some(behind) => {
+            behind.fill(0);
+            Ok(())
+        }
+        None => Err(DropReason::NoBuffer),
+    }
+}
+
+/// Writes the outer headers of a frame's content for the datagram `ends` (local and remote end), and makes room around
+/// the content. Returns the length in bytes of the outer IP header, whose identification is `id` in IPv4.
+///
+/// # Errors
+/// The content is too long, or no slot is free.
 pub(super) fn lay_out(
     frame: &mut Frame,
+    content: Content,
     ends: (SocketAddr, SocketAddr),
     room: Room,
     id: u16,
     pool: &mut Pool,
 ) -> Result<usize, DropReason> {
-    let packet = { frame.bytes() }
-        .get(usize::from(frame.l3)..)
-        .unwrap_or_default();
-    let len = total(packet).ok_or(DropReason::TunnelMalformed)?;
-    let tos = tos(packet);
     let ip = IP_BYTES[usize::from(ends.1.is_ipv6())];
     let front = ip + UDP_BYTES + room.front;
-    let back = room.back;
-    let total = front + len + back;
+    let total = front + content.len + room.back;
     if u16::try_from(total).is_err() {
         return Err(DropReason::TunnelMalformed);
     }
-    make_room(frame, len, front + ETHERNET, back, pool)?;
     mark_encapsulated(frame)?;
-    frame.pull_front(usize::from(frame.l3));
-    let fits =
-        frame.set_len(len) && frame.push_front(front + ETHERNET) && frame.set_len(ETHERNET + total);
+    let around = Room {
+        front: ETHERNET + front,
+        back: room.back,
+    };
+    surround(frame, content, around, pool)?;
     frame.l3 = ETHERNET as u16;
-    frame.offload = Offload::FINISHED;
     let bytes = frame.bytes_mut().get_mut(ETHERNET..).unwrap_or_default();
-    if !fits || bytes.len() != total {
-        return Err(DropReason::NoBuffer);
-    }
-    bytes[front + len..].fill(0);
     let (header, datagram) = bytes.split_at_mut(ip);
     let outer = Outer {
         ends: (ends.0.ip(), ends.1.ip()),
         protocol: Protocol::UDP.0,
         // Only the ECN bits are copied (RFC 6040): an observer must not distinguish kinds of
         // packets.
-        tos: tos & 3,
+        tos: content.tos & 3,
         total,
         id,
     };

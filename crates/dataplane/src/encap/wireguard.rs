@@ -13,7 +13,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::ops::Range;
 use std::sync::Arc;
 
-use frame::{Frame, InterfaceId, Pool, Segmentation};
+use frame::{Frame, InterfaceId, Pool};
 use smallvec::SmallVec;
 use wire::Protocol;
 use wireguard::session::{
@@ -22,11 +22,12 @@ use wireguard::session::{
 
 pub use self::peers::{Allowed, Arriving, Passed, Peer, Sessions, Wireguard};
 
+use super::decrypt::{Contents, Decrypt, EncryptedPacket, TOGETHER, WaitingPacket, decapsulate};
 use super::next::{Next, Nexts, direct};
-use super::outer::{UDP_BYTES, tos, total};
+use super::outer::UDP_BYTES;
 use super::source::source;
-use super::udp::{self, Delivery, Room, addresses, datagram, deliver, finish, upper};
-use super::{Arrival, Batch, DEPTH, ETHERNET, Encap, Form, OuterPath, divide, put};
+use super::udp::{self, Content, Delivery, Room, addresses, datagram, deliver, finish, upper};
+use super::{Arrival, Batch, ETHERNET, Encap, Form, OuterPath, tos};
 use crate::agenda::Item;
 use crate::counters::Traffic;
 use crate::drop::DropReason;
@@ -34,11 +35,8 @@ use crate::interface::{Ends, Interface};
 use crate::outlet::Outlet;
 use crate::punt::PuntReason;
 use crate::table::Adjacency;
-use crate::tap::{self, Direction};
 use crate::walk::{Context, Exit};
 
-/// Frames that are encrypted or decrypted together.
-const TOGETHER: usize = 16;
 /// Types of handshake messages.
 const HANDSHAKE: core::ops::RangeInclusive<u8> = 1..=3;
 
@@ -142,36 +140,21 @@ impl Encap for Wireguard {
         interface: &Interface,
         outlet: &mut Outlet,
     ) -> Traffic {
-        let item = Item::Arrived(self.id);
-        let mut arriving = Emerging {
+        let mut receiver = Receiver {
             cx,
             network: self,
             mac: interface.mac.0,
             running: interface.running,
             last: None,
-            waiting: SmallVec::new(),
-            batch: outlet.agenda.batch(item, count),
-            inner: Traffic::default(),
         };
-        let mut all = Traffic::default();
-        for frame in frames {
-            all.packets += 1;
-            all.bytes += frame.len() as u64 + u64::from(frame.untagged);
-            if frame.offload.segmentation == Segmentation::Udp {
-                divide(frame, outlet, |piece, outlet| arriving.one(piece, outlet));
-            } else {
-                arriving.one(frame, outlet);
-            }
-        }
-        arriving.open_waiting(outlet);
-        if let Some(batch) = arriving.batch {
-            outlet.agenda.put_batch(item, batch);
-        }
-        let counters = outlet.counters.interface(self.id);
-        counters
-            .rx
-            .add(arriving.inner.packets, arriving.inner.bytes);
-        all
+        decapsulate(
+            &mut receiver,
+            cx,
+            Item::Arrived(self.id),
+            frames,
+            count,
+            outlet,
+        )
     }
 }
 
@@ -315,15 +298,12 @@ fn encrypt_all(
 /// Writes the headers around a frame's packet, and makes room for padding and authentication tag.
 /// Returns the length in bytes of the outer IP header, whose identification is `id` in IPv4.
 fn lay_out(frame: &mut Frame, path: &Path, id: u16, pool: &mut Pool) -> Result<usize, DropReason> {
-    let packet = { frame.bytes() }
-        .get(usize::from(frame.l3)..)
-        .unwrap_or_default();
-    let len = total(packet).ok_or(DropReason::TunnelMalformed)?;
+    let content = Content::of_packet(frame)?;
     let room = Room {
         front: FRONT,
-        back: padded(len) - len + TAG,
+        back: padded(content.len) - content.len + TAG,
     };
-    udp::lay_out(frame, path.ends, room, id, pool)
+    udp::lay_out(frame, content, path.ends, room, id, pool)
 }
 
 /// Returns the drop reason of messages that a session rejects.
@@ -336,156 +316,77 @@ const fn reason(fault: Fault) -> DropReason {
     }
 }
 
-/// State of the decapsulation of one vector.
-struct Emerging<'a> {
+/// Receives the messages of one vector.
+struct Receiver<'a> {
     cx: &'a Context<'a>,
     network: &'a Wireguard,
     mac: [u8; 6],
     running: bool,
     /// Receiver index and session of the last message.
     last: Option<(u32, Arc<Arriving>)>,
-    /// Frames whose messages wait for decryption.
-    waiting: SmallVec<[WaitingMessage; TOGETHER]>,
-    batch: Option<Vec<Frame>>,
-    inner: Traffic,
 }
 
-/// A frame whose message waits for decryption.
-struct WaitingMessage {
-    frame: Frame,
-    session: Arc<Arriving>,
-    /// The message's place in the frame.
-    at: Range<usize>,
-    from: SocketAddr,
-    /// Type of service of the outer packet.
-    tos: u8,
-}
+impl Decrypt for Receiver<'_> {
+    type Key = Arc<Arriving>;
 
-impl Emerging<'_> {
-    /// Adds a frame to those that wait, and decrypts these if they are enough.
-    fn one(&mut self, frame: Frame, outlet: &mut Outlet) {
-        match self.locate(&frame) {
-            Ok((session, at, from, tos)) => self.waiting.push(WaitingMessage {
-                frame,
-                session,
-                at,
-                from,
-                tos,
-            }),
-            Err(reason) => return outlet.discard(frame, reason),
-        }
-        if self.waiting.len() == TOGETHER {
-            self.open_waiting(outlet);
-        }
-    }
-
-    /// Returns the session of a frame's message, the message's place in the frame, its sender, and the type of service
-    /// of the outer packet.
-    ///
-    /// # Errors
-    /// The packet is malformed, or the message has no session.
-    fn locate(
-        &mut self,
-        frame: &Frame,
-    ) -> Result<(Arc<Arriving>, Range<usize>, SocketAddr, u8), DropReason> {
+    fn locate(&mut self, frame: &Frame) -> Result<EncryptedPacket<Arc<Arriving>>, DropReason> {
         let malformed = DropReason::WireguardMalformed;
-        if frame.depth >= DEPTH {
-            return Err(DropReason::TunnelDepth);
-        }
         let l3 = usize::from(frame.l3);
         let packet = frame.bytes().get(l3..).ok_or(malformed)?;
         let (from, at) = datagram(packet).ok_or(malformed)?;
         let message = packet.get(at.clone()).ok_or(malformed)?;
         let number = session::receiver(message).ok_or(malformed)?;
-        let session = self.session(number)?;
-        Ok((session, l3 + at.start..l3 + at.end, from, tos(packet)))
+        Ok(EncryptedPacket {
+            key: self.session(number)?,
+            at: l3 + at.start..l3 + at.end,
+            from,
+            tos: tos(packet),
+        })
     }
 
-    /// Decrypts the waiting messages, and passes their packets on.
-    fn open_waiting(&mut self, outlet: &mut Outlet) {
-        let mut waiting = core::mem::take(&mut self.waiting);
+    fn decrypt(&self, packets: &mut [WaitingPacket<Arc<Arriving>>]) -> Contents {
         let mut messages = SmallVec::<[Incoming<'_>; TOGETHER]>::new();
-        for WaitingMessage {
-            frame, session, at, ..
-        } in &mut waiting
-        {
-            let bytes = frame.bytes_mut().get_mut(at.clone()).unwrap_or_default();
-            messages.push(Incoming::new(&session.session, bytes));
+        for waiting in &mut *packets {
+            let (session, message) = waiting.parts();
+            messages.push(Incoming::new(&session.session, message));
         }
         open_all(&mut messages);
         let results: SmallVec<[_; TOGETHER]> =
             messages.into_iter().map(|message| message.result).collect();
-        for (message, result) in waiting.drain(..).zip(results) {
-            self.arrive(message, result, outlet);
-        }
-        self.waiting = waiting;
-    }
-
-    /// Passes the packet of a decrypted message on; keepalives have none.
-    fn arrive(
-        &mut self,
-        message: WaitingMessage,
-        opened: Result<Range<usize>, Fault>,
-        outlet: &mut Outlet,
-    ) {
-        let mut frame = message.frame;
-        let (session, from) = (&message.session, message.from);
-        let arrived = opened.map_err(reason).and_then(|opened| {
+        type Waiting = WaitingPacket<Arc<Arriving>>;
+        let content = |(waiting, result): (&Waiting, Result<Range<usize>, Fault>)| {
+            let opened = result.map_err(reason)?;
+            let EncryptedPacket { key, at, from, .. } = &waiting.packet;
             let is_data = !opened.is_empty();
-            let bytes = message.at.len() as u64;
-            session.peer.received.add(self.cx.now, bytes, is_data);
-            session.peer.heard_from(from);
-            let inner = message.at.start + opened.start..message.at.start + opened.end;
-            match is_data {
-                true => self
-                    .unwrap(&mut frame, inner, message.tos, &session.peer)
-                    .map(|()| true),
-                false => Ok(false),
-            }
-        });
-        match arrived {
-            Ok(true) => {
-                self.inner.packets += 1;
-                self.inner.bytes += frame.len() as u64;
-                let (id, direction) = (self.network.id, Direction::Received);
-                tap::show(self.cx, id, direction, &frame, 0, outlet);
-                put(
-                    &mut self.batch,
-                    Item::Arrived(self.network.id),
-                    frame,
-                    outlet,
-                );
-            }
-            Ok(false) => outlet.pool.free(frame),
-            Err(reason) => outlet.discard(frame, reason),
-        }
+            key.peer.received.add(self.cx.now, at.len() as u64, is_data);
+            key.peer.heard_from(*from);
+            Ok(is_data.then(|| at.start + opened.start..at.start + opened.end))
+        };
+        packets.iter().zip(results).map(content).collect()
     }
 
-    /// Removes the outer headers of a decrypted packet, which is at `at` in its frame.
-    ///
-    /// # Errors
-    /// The interface is down, or the packet is malformed or its source does not belong to the peer.
-    fn unwrap(
+    fn extract(
         &self,
         frame: &mut Frame,
         at: Range<usize>,
-        outer_tos: u8,
-        peer: &Arc<Peer>,
+        packet: &EncryptedPacket<Arc<Arriving>>,
     ) -> Result<(), DropReason> {
         let malformed = DropReason::WireguardMalformed;
         if !self.running {
             return Err(DropReason::InterfaceDown);
         }
         let inner = frame.bytes().get(at.clone()).ok_or(malformed)?;
-        let ethertype = admit(inner, &self.network.allowed, peer)?;
+        let ethertype = admit(inner, &self.network.allowed, &packet.key.peer)?;
         let to = Delivery {
             interface: self.network.id,
             mac: self.mac,
-            tos: outer_tos,
+            tos: packet.tos,
         };
         deliver(frame, at, ethertype, &to, malformed)
     }
+}
 
+impl Receiver<'_> {
     /// Looks up a session of this interface by its receiver index.
     fn session(&mut self, number: u32) -> Result<Arc<Arriving>, DropReason> {
         if let Some((last, session)) = &self.last

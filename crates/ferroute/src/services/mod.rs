@@ -280,7 +280,9 @@ impl Services {
             match wanted.iter().find(|service| service.name == name) {
                 Some(service) if !service.disabled => self.adjust(index, host, service, store),
                 _ => {
-                    self.open.remove(name);
+                    if let Some(open) = self.open.remove(name) {
+                        self.close(open.listeners);
+                    }
                     self.lacking.remove(name);
                     self.failed.retain(|(failed, _), _| *failed != name);
                 }
@@ -339,8 +341,11 @@ impl Services {
             listeners: BTreeMap::new(),
         });
         *open.terms.write().unwrap_or_else(PoisonError::into_inner) = terms;
-        open.listeners
-            .retain(|_, listener| listener.port == service.port);
+        let moved = open
+            .listeners
+            .extract_if(.., |_, listener| listener.port != service.port);
+        let moved = moved.collect();
+        self.close(moved);
         for side in [Side::Router, Side::Machine] {
             if self.open[name].listeners.contains_key(&side) {
                 continue;
@@ -351,6 +356,16 @@ impl Services {
                 _ => continue,
             };
             self.opened(index, side, service.port, listener);
+        }
+    }
+
+    /// Closes listeners, so that their ports are free on return.
+    fn close(&self, listeners: BTreeMap<Side, OpenListener>) {
+        let Some(runtime) = &self.runtime else { return };
+        for mut listener in listeners.into_values() {
+            listener.accepting.abort();
+            // The task waits for a connection, and ends at once.
+            let _ = runtime.block_on(&mut listener.accepting);
         }
     }
 

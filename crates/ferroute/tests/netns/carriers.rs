@@ -100,6 +100,13 @@ pub(crate) const OVPN: Carrier = Carrier {
     ],
     accepts: &["protocol=udp dst-port=1194"],
 };
+/// OpenVPN by TCP, RouterOS's default.
+pub(crate) const OVPN_TCP: Carrier = Carrier {
+    server: "/interface ovpn-server server add name=ovpn1 protocol=tcp cipher=aes256-gcm keepalive-timeout=2",
+    dial: "connect-to=192.0.2.2 protocol=tcp cipher=aes256-gcm",
+    accepts: &["protocol=tcp dst-port=1194"],
+    ..OVPN
+};
 /// Encoding of a session encrypted by MPPE.
 const MPPE: &str = "MPPE128 stateless";
 /// Addresses of the routers on the link, for carriers over IP.
@@ -151,6 +158,17 @@ impl Carrier {
         let server = start(lab, "right", &config, None);
         self.begin(&server);
         server
+    }
+
+    /// Returns the command that configures the server, without a profile.
+    pub(crate) const fn server_command(&self) -> &'static str {
+        self.server
+    }
+
+    /// Returns the parameters of a client, without the address of its server.
+    pub(crate) fn dial_options(&self) -> &'static str {
+        let (_, options) = self.dial.split_once(' ').unwrap_or_default();
+        options
     }
 
     /// Lets a started server begin to serve.

@@ -1,4 +1,4 @@
-//! OpenVPN by UDP: OpenVPN 2.6 as client and as server of ferroute, and two ferroutes.
+//! OpenVPN by UDP with packets: OpenVPN 2.6 as client and as server of ferroute, and two ferroutes.
 //!
 //! ```text
 //! one ── left (server) ── right (client) ── two
@@ -20,10 +20,10 @@ const SERVER: &str = "/ip address add address=10.1.0.1/24 interface=ether1\n\
     /ppp profile add name=home local-address=10.64.0.1 remote-address=users dns-server=10.64.0.53\n\
     /ppp secret add name=anna password=geheim profile=home service=ovpn\n";
 /// Line that OpenVPN prints once its tunnel works.
-const UP: &str = "Initialization Sequence Completed";
+pub(crate) const UP: &str = "Initialization Sequence Completed";
 
 /// Starts the server on `left` with more settings. Returns it with the file of its authority.
-fn serve(lab: &Lab, folder: &Folder, settings: &str) -> (Router, String) {
+pub(crate) fn serve(lab: &Lab, folder: &Folder, settings: &str) -> (Router, String) {
     let server = start(lab, "left", SERVER, None);
     server.exec("/certificate/add name=ca common-name=ca key-usage=key-cert-sign,crl-sign key-size=prime256v1");
     server.exec("/certificate/sign ca ca-crl-host=10.1.0.1");
@@ -46,7 +46,7 @@ fn serve(lab: &Lab, folder: &Folder, settings: &str) -> (Router, String) {
 }
 
 /// Starts OpenVPN as a client in host `one`, until its tunnel works.
-fn dial(lab: &Lab, folder: &Folder, authority: &str, options: &str) -> Server {
+pub(crate) fn dial(lab: &Lab, folder: &Folder, authority: &str, options: &str) -> Server {
     let login = folder.file("login");
     fs::write(&login, "anna\ngeheim\n").expect("a folder of our own");
     let line = format!(
@@ -57,15 +57,25 @@ fn dial(lab: &Lab, folder: &Folder, authority: &str, options: &str) -> Server {
     Server::start(lab, "one", &line, UP)
 }
 
-fn ready(test: &str) -> Option<Lab> {
+pub(crate) fn ready(test: &str) -> Option<Lab> {
     have(test, &["ping", "openvpn"])
         .then(|| lab(test, &SITES))
         .flatten()
 }
 
-fn no_drops(router: &Router) {
+pub(crate) fn no_drops(router: &Router) {
     let drops = router.exec("/tool/drop/print without-paging");
     assert!(!drops.contains("ovpn"), "{drops}");
+}
+
+/// Asserts that a router has dropped no packets of sessions, except those before a session had its first key.
+pub(crate) fn no_drops_of_sessions(router: &Router) {
+    let drops = router.exec("/tool/drop/print without-paging");
+    let of_sessions = drops.lines().filter(|line| line.contains("ovpn"));
+    let others: Vec<_> = of_sessions
+        .filter(|line| !line.starts_with("ovpn-no-key"))
+        .collect();
+    assert!(others.is_empty(), "{drops}");
 }
 
 #[test]
@@ -156,16 +166,26 @@ fn wrong_users_and_missing_certificates_are_refused() {
     let refused = "ovpn2: UDP port 1194 belongs to the server ovpn1: set another port";
     until(refused, || server.log().contains(refused));
     for (settings, reason) in [
-        ("protocol=tcp", "protocol=tcp is not implemented"),
         (
-            "protocol=udp mode=ethernet",
-            "mode=ethernet is not implemented",
-        ),
-        (
-            "mode=ip cipher=blowfish128",
+            "cipher=blowfish128",
             "cipher=blowfish128 is not implemented",
         ),
-        ("cipher=aes128-gcm certificate=none", "needs a certificate"),
+        (
+            "cipher=aes128-gcm enable-tun-ipv6=yes",
+            "enable-tun-ipv6=yes needs tun-server-ipv6",
+        ),
+        (
+            "enable-tun-ipv6=no push-routes=10.0.0.0/8",
+            "push-routes has no routes of the form",
+        ),
+        (
+            "push-routes=\"\" push-routes-ipv6=2001:db8::",
+            "push-routes-ipv6 has no routes of the form",
+        ),
+        (
+            "push-routes-ipv6=\"\" certificate=none",
+            "needs a certificate",
+        ),
     ] {
         server.exec(&format!(
             "/interface/ovpn-server/server/set ovpn1 {settings}"
@@ -174,15 +194,12 @@ fn wrong_users_and_missing_certificates_are_refused() {
     }
 }
 
-#[test]
-fn the_client_dials_into_openvpn() {
-    let test = "the_client_dials_into_openvpn";
-    let Some(lab) = ready(test) else { return };
-    let folder = Folder::new();
-    let [certificate, key, authority] = certificate(&folder);
+/// Writes the configuration of OpenVPN as a server with more settings, which admits any user. Returns its command line.
+pub(crate) fn settings(lab: &Lab, folder: &Folder, more: &str) -> String {
+    let [certificate, key, authority] = certificate(folder);
     let accept = folder.file("accept");
     shell(
-        &lab,
+        lab,
         "one",
         &format!(
             "printf '#!/bin/sh\\nexit 0\\n' > {0}; chmod 755 {0}",
@@ -190,9 +207,9 @@ fn the_client_dials_into_openvpn() {
         ),
     );
     let settings = format!(
-        "dev tun\nserver 10.8.0.0 255.255.255.0\ntopology subnet\nca {}\ncert {}\nkey {}\ndh none\nproto udp4\n\
-         keepalive 10 60\nverify-client-cert none\nscript-security 2\nauth-user-pass-verify {} via-file\n\
-         username-as-common-name\npush \"route 198.51.100.0 255.255.255.0\"\nverb 3\n",
+        "server 10.8.0.0 255.255.255.0\nca {}\ncert {}\nkey {}\ndh none\nkeepalive 10 60\n\
+         verify-client-cert none\nscript-security 2\nauth-user-pass-verify {} via-file\n\
+         username-as-common-name\npush \"route 198.51.100.0 255.255.255.0\"\nverb 3\n{more}",
         authority.display(),
         certificate.display(),
         key.display(),
@@ -200,8 +217,16 @@ fn the_client_dials_into_openvpn() {
     );
     let file = folder.file("server.conf");
     fs::write(&file, settings).expect("a folder of our own");
-    let line = format!("/usr/sbin/openvpn --config {}", file.display());
-    let _server = Server::start(&lab, "one", &line, UP);
+    format!("/usr/sbin/openvpn --config {}", file.display())
+}
+
+#[test]
+fn the_client_dials_into_openvpn() {
+    let test = "the_client_dials_into_openvpn";
+    let Some(lab) = ready(test) else { return };
+    let folder = Folder::new();
+    let file = settings(&lab, &folder, "dev tun\ntopology subnet\nproto udp4\n");
+    let _server = Server::start(&lab, "one", &file, UP);
     let config = "/ip address add address=10.1.0.1/24 interface=ether1\n\
         /interface ovpn-client add name=ovpn-out1 connect-to=10.1.0.2 protocol=udp user=anna password=geheim \
         cipher=aes256-gcm auth=sha1 disabled=no\n";

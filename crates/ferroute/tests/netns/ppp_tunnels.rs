@@ -5,7 +5,7 @@
 //! ```
 
 use crate::accounting::{RADIUS, START, attribute, free_radius, wait_for};
-use crate::carriers::{Carrier, L2TP, OVPN, PPTP, SSTP, reaches};
+use crate::carriers::{Carrier, L2TP, OVPN, OVPN_TCP, PPTP, SSTP, reaches};
 use crate::ipsec::SITES;
 use crate::pppoe::start;
 use crate::world::{Folder, PACKET, Router, Start, have, lab, layout, shell, until};
@@ -81,6 +81,12 @@ fn a_client_of_openvpn_reaches_the_world_and_both_come_back_after_a_kill() {
 }
 
 #[test]
+fn a_client_of_openvpn_by_tcp_reaches_the_world_and_both_come_back_after_a_kill() {
+    let test = "a_client_of_openvpn_by_tcp_reaches_the_world_and_both_come_back_after_a_kill";
+    comes_back_after_kills(test, &OVPN_TCP);
+}
+
+#[test]
 fn a_client_of_sstp_reaches_the_world_and_both_come_back_after_a_kill() {
     let test = "a_client_of_sstp_reaches_the_world_and_both_come_back_after_a_kill";
     comes_back_after_kills(test, &SSTP);
@@ -121,15 +127,19 @@ fn default_configuration(test: &str, carrier: &Carrier, client_settings: &str) {
     );
     until("a packet gets through", || reaches(""));
     // The other way: the home router is the server, and its firewall has no rule for that.
+    let enable = match service {
+        "ovpn" => carrier.server_command().to_owned(),
+        "sstp" => format!("/interface/{service}-server/server/set enabled=no"),
+        _ => format!("/interface/{service}-server/server/set enabled=yes"),
+    };
     router.exec(&format!(
-        "/interface/{service}-client/disable {client}; /interface/{service}-server/server/set enabled={} \
-         default-profile=default; /ppp/secret/add name=bert password=geheim local-address=10.99.0.1 \
-         remote-address=10.99.0.2",
-        if carrier.service == SSTP.service { "no" } else { "yes" }
+        "/interface/{service}-client/disable {client}; {enable} default-profile=default; \
+         /ppp/secret/add name=bert password=geheim local-address=10.99.0.1 remote-address=10.99.0.2"
     ));
     carrier.begin(&router);
     server.exec(&format!(
-        "/interface/{service}-client/add name=to-home connect-to=192.0.2.1 user=bert password=geheim disabled=no"
+        "/interface/{service}-client/add name=to-home connect-to=192.0.2.1 user=bert password=geheim disabled=no {}",
+        carrier.dial_options()
     ));
     let status = || {
         let monitor = format!("/interface/{service}-client/monitor to-home once as-value");
@@ -137,9 +147,10 @@ fn default_configuration(test: &str, carrier: &Carrier, client_settings: &str) {
         said.trim().to_owned()
     };
     until("the firewall drops the requests", || {
-        server
-            .log()
-            .contains("to-home: terminating... - peer is not responding")
+        let log = server.log();
+        let reasons = ["peer is not responding", "connection closed"];
+        let ends = reasons.map(|reason| format!("to-home: terminating... - {reason}"));
+        ends.iter().any(|end| log.contains(end))
     });
     let said = format!("{:?}", router.rows("/system/doctor/print"));
     let blocked = format!("{service}-server-blocked");
@@ -245,4 +256,10 @@ fn sessions_of_pptp_carry_ipv6() {
 fn the_default_configuration_is_a_client_and_a_server_of_sstp() {
     let test = "the_default_configuration_is_a_client_and_a_server_of_sstp";
     default_configuration(test, &SSTP, "");
+}
+
+#[test]
+fn the_default_configuration_is_a_client_and_a_server_of_openvpn() {
+    let test = "the_default_configuration_is_a_client_and_a_server_of_openvpn";
+    default_configuration(test, &OVPN_TCP, OVPN_TCP.dial_options());
 }

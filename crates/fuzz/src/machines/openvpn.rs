@@ -262,7 +262,7 @@ fn texts(bytes: &[u8]) {
     }
     assert_eq!(again.routes.len(), push.routes.len());
     assert_eq!(again.peer_id, push.peer_id);
-    let mut deframer = openvpn::stream::Deframer::default();
+    let mut deframer = openvpn::stream::Deframer::new(usize::from(u16::MAX));
     deframer.push(bytes);
     while let Ok(Some(packet)) = deframer.next_packet() {
         assert!(!packet.is_empty());

@@ -62,10 +62,11 @@ impl Session {
             Role::Client => settings.bridging,
             Role::Server => grant.bridging,
         };
-        let bridges = bridges && settings.can_bridge;
+        let bridges = bridges && settings.can_bridge || settings.carries_frames;
         self.bcp = bridges.then(|| Negotiation::new(BcpOptions::new()));
-        // A bridged session is a port of a bridge, and has no addresses.
-        let (ipcp, ipv6) = (ipcp.filter(|_| !bridges), ipv6 && !bridges);
+        // A bridged session is a port of a bridge, and has no addresses; a client of a network of frames may have one.
+        let ipcp = ipcp.filter(|_| !bridges || settings.carries_frames);
+        let ipv6 = ipv6 && !bridges;
         self.ipcp = ipcp.map(Negotiation::new);
         self.ipv6cp = ipv6.then(|| {
             let options = Ipv6cpOptions::new(self.rng.next_u64(), self.rng.next_u64());
@@ -101,6 +102,9 @@ impl Session {
         }
         if signals.finished && self.ipcp.is_some() {
             self.check_networks(now, out);
+            if self.settings.carries_frames {
+                self.raise_networks(now, out);
+            }
         }
     }
 
@@ -128,8 +132,12 @@ impl Session {
         }
     }
 
-    /// Reports BCP up if it is open.
+    /// Reports BCP up if it is open; on a carrier of frames once IPCP is open or refused.
     fn raise_bridge(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let is_pending = |ipcp: &Negotiation<IpcpOptions>| !(ipcp.is_open() || ipcp.is_at_rest());
+        if self.settings.carries_frames && self.ipcp.as_ref().is_some_and(is_pending) {
+            return;
+        }
         if let Some(bcp) = { self.bcp.as_mut() }.filter(|bcp| bcp.is_open())
             && !self.is_bridge_up
         {
@@ -149,7 +157,6 @@ impl Session {
         if !self.permits_data() {
             return;
         }
-        self.raise_bridge(now, out);
         if let Some(ipcp) = { self.ipcp.as_mut() }.filter(|ipcp| ipcp.is_open())
             && !self.is_ipv4_up
         {
@@ -174,6 +181,7 @@ impl Session {
                 None => drop(ipv6cp.close(now, out)),
             }
         }
+        self.raise_bridge(now, out);
     }
 
     /// Ends the setup when a network protocol opens. Drops a peer that reopens protocols too often.

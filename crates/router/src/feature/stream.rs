@@ -20,6 +20,11 @@ pub struct StreamId {
 impl StreamId {
     /// First number of accepted connections.
     pub const ACCEPTED: u64 = 1 << 63;
+
+    /// Returns true for a connection that a listener accepted.
+    pub const fn is_accepted(self) -> bool {
+        self.number >= Self::ACCEPTED
+    }
 }
 
 /// Form of the bytes of a connection.
@@ -30,13 +35,15 @@ pub enum StreamForm {
     Plain,
     /// An HTTP head and packets of SSTP. Their data packets may pass beside the feature ([`StreamRequest::Attach`]).
     Sstp,
+    /// Packets of OpenVPN, each behind its length of 16 bits. Data packets may pass beside the feature.
+    OpenVpn,
 }
 
 impl StreamForm {
     /// Bytes by which a client asks for this form on a port that several services share; `None` if it cannot.
     pub const fn first_bytes(self) -> Option<&'static [u8]> {
         match self {
-            Self::Plain => None,
+            Self::Plain | Self::OpenVpn => None,
             Self::Sstp => Some(sstp::http::FIRST_BYTES),
         }
     }
@@ -117,6 +124,13 @@ pub enum StreamRequest {
         stream: StreamId,
         /// The session in the data plane.
         channel: ChannelId,
+    },
+    /// Passes a packet to the worker of an attached session, as if it had arrived.
+    Pass {
+        /// The connection.
+        stream: StreamId,
+        /// The packet.
+        packet: Vec<u8>,
     },
     /// Sends bytes. A connection that does not take them in time ends.
     Send {

@@ -157,6 +157,7 @@ impl Live for Control {
         match (call.menu.path, call.command) {
             ("/system/backup", "save" | "load") => self.key_of_backup(call),
             ("/certificate", _) => self.piece_of(store, call),
+            ("/interface/ovpn-client", _) => self.openvpn_piece(call),
             ("/ip/ssh", _) => self.host_key_of(store, call),
             _ => Ok(None),
         }

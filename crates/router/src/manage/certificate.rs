@@ -14,6 +14,8 @@ use menu::{Call, Id, Item, Policies, Preparation, Reason, Reply, Row, Store, Val
 mod card;
 mod signing;
 
+pub(super) use card::with_token;
+
 use super::{CommandContext, one, read_file};
 use crate::drive::Control;
 use crate::feature::certificate::CERTIFICATE;
@@ -33,7 +35,7 @@ fn argument<'a>(call: &'a Call<'_>, name: &str) -> Option<&'a Value> {
         .map(|(_, value)| value)
 }
 
-fn text(call: &Call<'_>, name: &str) -> String {
+pub(super) fn text(call: &Call<'_>, name: &str) -> String {
     argument(call, name)
         .map(ToString::to_string)
         .unwrap_or_default()
@@ -73,7 +75,7 @@ impl Control {
                 Ok(Some(Box::new(move || {
                     let found = import::read(&file, &passphrase);
                     found
-                        .map(|found| pack(&found, &card::held(&found.certificates)))
+                        .map(|found| pack(&with_token(found)))
                         .map_err(|why| refused(format!("{name}: {why}")))
                 })))
             }
@@ -128,7 +130,7 @@ impl Control {
 }
 
 /// Returns the stored certificate of an item: within a transaction it may be newer than the running certificate.
-fn der_of(item: &Item) -> Option<Vec<u8>> {
+pub(super) fn der_of(item: &Item) -> Option<Vec<u8>> {
     of_text(item.text("der")).filter(|der| !der.is_empty())
 }
 
@@ -156,16 +158,16 @@ fn unsigned() -> Reason {
 }
 
 /// Encodes the contents of an imported file as the prepared value of a command: kind and length before each part.
-/// `is_held` tells of each certificate whether its key is in the token.
-fn pack(found: &import::ImportedFile, is_held: &[bool]) -> Vec<u8> {
+pub(super) fn pack(found: &import::ImportedFile) -> Vec<u8> {
     let mut out = Vec::new();
     let mut push = |kind: u8, piece: &[u8]| {
         out.push(kind);
         out.extend((piece.len() as u32).to_be_bytes());
         out.extend(piece);
     };
-    for ((certificate, key), is_held) in found.certificates.iter().zip(is_held) {
-        push(if *is_held { b't' } else { b'c' }, certificate);
+    for (number, (certificate, key)) in found.certificates.iter().enumerate() {
+        let is_in_token = found.in_token.contains(&number);
+        push(if is_in_token { b't' } else { b'c' }, certificate);
         if let Some(key) = key {
             push(b'k', key);
         }
@@ -177,17 +179,18 @@ fn pack(found: &import::ImportedFile, is_held: &[bool]) -> Vec<u8> {
     out
 }
 
-/// Returns the contents of an imported file, and which certificates have their key in the token.
-fn unpack(mut made: &[u8]) -> Option<(import::ImportedFile, Vec<bool>)> {
-    let mut is_held = Vec::new();
+/// Decodes the prepared value of [`pack`].
+pub(super) fn unpack(mut made: &[u8]) -> Option<import::ImportedFile> {
     let mut found = import::ImportedFile::default();
     while let Some((kind, rest)) = made.split_first() {
         let (len, rest) = rest.split_first_chunk()?;
         let (piece, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
         match kind {
             b'c' | b't' => {
+                if *kind == b't' {
+                    found.in_token.insert(found.certificates.len());
+                }
                 found.certificates.push((piece.to_vec(), None));
-                is_held.push(*kind == b't');
             }
             b'k' => found.certificates.last_mut()?.1 = Some(piece.to_vec()),
             b'a' => found.keys.push(piece.to_vec()),
@@ -197,7 +200,7 @@ fn unpack(mut made: &[u8]) -> Option<(import::ImportedFile, Vec<bool>)> {
         }
         made = rest;
     }
-    Some((found, is_held))
+    Some(found)
 }
 
 /// Builds a certificate template from an item.
@@ -320,13 +323,8 @@ impl CommandContext<'_> {
             return Err(Reason::failure("the certificate is signed already"));
         }
         let made = self.call.made.and_then(unpack).ok_or(Reason::NoItem)?;
-        let (file, is_held) = made;
-        let ((made, key), is_held) = file
-            .certificates
-            .into_iter()
-            .zip(is_held)
-            .next()
-            .ok_or(Reason::NoItem)?;
+        let is_in_token = !made.in_token.is_empty();
+        let (made, key) = made.certificates.into_iter().next().ok_or(Reason::NoItem)?;
         let is_self_signed = self.text("ca").is_none_or(|name| name.is_empty());
         let mut given: PropertyValues = vec![
             ("der", Some(Value::text(to_text(&made)))),
@@ -334,7 +332,7 @@ impl CommandContext<'_> {
             ("trusted", Some(Value::Bool(is_self_signed))),
         ];
         given.extend(key.map(|key| ("key", Some(Value::text(to_text(&key))))));
-        given.extend(is_held.then_some(("card-key", Some(Value::Bool(true)))));
+        given.extend(is_in_token.then_some(("card-key", Some(Value::Bool(true)))));
         if let Some(name) = self.text("name").filter(|name| !name.is_empty()) {
             given.push(("name", Some(Value::text(name))));
         }
@@ -352,69 +350,29 @@ impl CommandContext<'_> {
 
     /// RouterOS: certificates get the name of the file with a number appended.
     fn import_certificates(&mut self) -> Result<Reply, Reason> {
-        let (found, is_held) = self.call.made.and_then(unpack).ok_or(Reason::NoItem)?;
+        let found = self.call.made.and_then(unpack).ok_or(Reason::NoItem)?;
         let file = self.needed("file-name")?;
         let leaf = file.rsplit('/').next().unwrap_or(&file).to_owned();
         let named = self.text("name").filter(|name| !name.is_empty());
-        let (not_opened, mut counts) = (found.not_opened, Counts::default());
-        let uses = self.argument("trust-store").cloned();
-        let common: PropertyValues = vec![
-            (
-                "trusted",
-                Some(Value::Bool(
-                    self.argument("trusted").is_none() || self.is("trusted"),
-                )),
-            ),
+        let (not_opened, why) = (found.not_opened, found.why.clone());
+        let trusted = self.argument("trusted").is_none() || self.is("trusted");
+        let mut given: PropertyValues = vec![
+            ("trusted", Some(Value::Bool(trusted))),
             (
                 "key-stays",
                 self.is("no-key-export").then_some(Value::Bool(true)),
             ),
         ];
-        if self.store.count(CERTIFICATE) + found.certificates.len() > MOST {
-            return Err(Reason::Limit("certificates"));
-        }
-        let menu = self.call.menu;
+        let uses = self.argument("trust-store").cloned();
+        given.extend(uses.map(|uses| ("trust-store", Some(uses))));
+        let settings = ImportSettings { leaf, named, given };
+        let mut counts = Counts::default();
         let counted = &mut counts;
         self.change_items("certificates imported", |store| {
-            let mut number = 0;
-            for ((der, key), is_held) in found.certificates.into_iter().zip(is_held) {
-                let facts = Facts::read(&der).map_err(Reason::failure)?;
-                if let Some(known) = holder(store, |item| item.text("der") == to_text(&der)) {
-                    counted.keys += usize::from(key.is_some() && known.text("key").is_empty());
-                    give_key(store, &known, key)?;
-                    continue;
-                }
-                let name = free_name(store, named.as_deref(), &leaf, &mut number);
-                let mut given = given(&facts);
-                given.extend(common.iter().cloned());
-                given.push(("name", Some(Value::text(name))));
-                given.push(("der", Some(Value::text(to_text(&der)))));
-                counted.certificates += 1;
-                counted.keys += usize::from(key.is_some());
-                given.extend(key.map(|key| ("key", Some(Value::text(to_text(&key))))));
-                given.extend(is_held.then_some(("card-key", Some(Value::Bool(true)))));
-                given.extend(uses.clone().map(|uses| ("trust-store", Some(uses))));
-                store.add(menu, &given, None)?;
-            }
-            for key in found.keys {
-                let public = Key::read(&key, Digest::default())
-                    .map_err(Reason::failure)?
-                    .public_key();
-                let is_its = |item: &Item| {
-                    let facts = of_text(item.text("der")).and_then(|der| Facts::read(&der).ok());
-                    facts.is_some_and(|facts| facts.public_key == public)
-                };
-                match holder(store, is_its) {
-                    Some(known) => {
-                        counted.keys += usize::from(known.text("key").is_empty());
-                        give_key(store, &known, Some(key))?;
-                    }
-                    None => counted.alone += 1,
-                }
-            }
+            *counted = add_certificates(store, found, &settings)?;
             Ok(None)
         })?;
-        if let Some(why) = found.why {
+        if let Some(why) = why {
             let text = format!("{file}: {not_opened} not imported: {why}");
             self.control.features.log.add("certificate,error", text);
         }
@@ -528,15 +486,98 @@ impl CommandContext<'_> {
     }
 }
 
+/// Settings of imported certificates.
+pub(super) struct ImportSettings {
+    /// Name of the file without folders: certificates get it with a number appended.
+    pub(super) leaf: String,
+    /// Name of the first certificate, if the user gave one.
+    pub(super) named: Option<String>,
+    /// Values that all certificates get.
+    pub(super) given: PropertyValues,
+}
+
+/// Adds certificates and keys within a transaction, and gives keys to the certificates that they belong to.
+///
+/// # Errors
+/// A certificate or key is malformed, or there are too many certificates.
+pub(super) fn add_certificates(
+    store: &mut Store,
+    found: import::ImportedFile,
+    settings: &ImportSettings,
+) -> Result<Counts, Reason> {
+    if store.count(CERTIFICATE) + found.certificates.len() > MOST {
+        return Err(Reason::Limit("certificates"));
+    }
+    let menu = store.menu(CERTIFICATE).ok_or(Reason::NoItem)?;
+    let (mut counts, mut number) = (Counts::default(), 0);
+    for (place, (der, key)) in found.certificates.into_iter().enumerate() {
+        let facts = Facts::read(&der).map_err(Reason::failure)?;
+        if let Some(known) = holder(store, |item| item.text("der") == to_text(&der)) {
+            counts.keys += usize::from(key.is_some() && known.text("key").is_empty());
+            counts.note_key(key.is_some(), known.text("name"));
+            give_key(store, &known, key)?;
+            continue;
+        }
+        let name = free_name(
+            store,
+            settings.named.as_deref(),
+            &settings.leaf,
+            &mut number,
+        );
+        counts.certificates += 1;
+        counts.keys += usize::from(key.is_some());
+        counts.note_key(key.is_some(), &name);
+        let mut given = given(&facts);
+        given.extend(settings.given.iter().cloned());
+        given.push(("name", Some(Value::text(name))));
+        given.push(("der", Some(Value::text(to_text(&der)))));
+        given.extend(key.map(|key| ("key", Some(Value::text(to_text(&key))))));
+        let is_in_token = found.in_token.contains(&place);
+        given.extend(is_in_token.then_some(("card-key", Some(Value::Bool(true)))));
+        store.add(menu, &given, None)?;
+    }
+    for key in found.keys {
+        add_key(store, key, &mut counts)?;
+    }
+    Ok(counts)
+}
+
+/// Gives a key without a certificate in its file to the certificate that it belongs to.
+fn add_key(store: &mut Store, key: Vec<u8>, counts: &mut Counts) -> Result<(), Reason> {
+    let public = Key::read(&key, Digest::default())
+        .map_err(Reason::failure)?
+        .public_key();
+    let is_its = |item: &Item| {
+        let facts = of_text(item.text("der")).and_then(|der| Facts::read(&der).ok());
+        facts.is_some_and(|facts| facts.public_key == public)
+    };
+    match holder(store, is_its) {
+        Some(known) => {
+            counts.keys += usize::from(known.text("key").is_empty());
+            give_key(store, &known, Some(key))?;
+        }
+        None => counts.alone += 1,
+    }
+    Ok(())
+}
+
 /// Numbers of imported objects.
 #[derive(Default)]
-struct Counts {
+pub(super) struct Counts {
     certificates: usize,
     keys: usize,
     alone: usize,
+    /// Names of the certificates whose keys the file has.
+    pub(super) with_key: Vec<String>,
 }
 
 impl Counts {
+    fn note_key(&mut self, has_key: bool, name: &str) {
+        if has_key {
+            self.with_key.push(name.to_owned());
+        }
+    }
+
     fn row(&self, not_opened: usize) -> Row {
         let mut row = Row::default();
         let files = usize::from(self.certificates + self.keys > 0);

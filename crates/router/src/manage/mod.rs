@@ -10,6 +10,7 @@ mod host_key;
 mod key;
 mod lease;
 mod mail;
+mod openvpn;
 #[cfg(test)]
 mod owners;
 mod reset;
@@ -117,6 +118,10 @@ impl Control {
                 desk.make_static()
             }
             ("/user/ssh-keys", "import") => desk.import_key(),
+            ("/interface/ovpn-client", "import-ovpn-configuration") => desk.import_openvpn(),
+            ("/interface/ovpn-server/server", "export-client-configuration") => {
+                desk.export_openvpn()
+            }
             ("/interface/wireguard", "wg-import") => desk.import_wireguard(),
             ("/interface/wireguard", "wg-export") => desk.export_wireguard(),
             (_, "reset-mac-address") => desk.reset_mac_addresses(),
@@ -164,8 +169,14 @@ const fn of_file(
 }
 
 /// Commands that read configuration from a file, besides `/import`.
-const FILE_COMMANDS: [FileCommand; 7] = [
+const FILE_COMMANDS: [FileCommand; 8] = [
     of_file("/certificate", "import", "file-name", ""),
+    of_file(
+        "/interface/ovpn-client",
+        "import-ovpn-configuration",
+        "file-name",
+        ".ovpn",
+    ),
     of_file("/interface/wireguard", "wg-import", "config-file", ".conf"),
     of_file("/ip/ssh", "import-host-key", "private-key-file", ""),
     of_file("/system", "reset-configuration", "run-after-reset", ".rsc"),

@@ -2,8 +2,13 @@
 
 use menu::{Draft, Kind, Menu, Property, Value};
 
+use super::RESET_COUNTERS;
 use super::dial::{CONNECT_TO, NAME, TLS, USER, VERIFY, profile, tunnel_clients};
-use crate::declare::{certificate, mac, no, number, words, yes};
+use super::pppoe_client::MONITOR;
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, WITHOUT_PAGING, argument,
+    certificate, command, mac, no, number, words, yes,
+};
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES};
 
 /// Ciphers; the last three in spellings of older versions.
@@ -21,16 +26,6 @@ pub(crate) const CIPHERS: &[&str] = &[
     "aes256",
 ];
 
-/// Returns true for tunnels of frames, which the router does not have.
-pub(crate) fn is_ethernet(value: &str) -> bool {
-    value == "ethernet"
-}
-
-/// Returns true for the transport that the router does not have.
-pub(crate) fn is_tcp(value: &str) -> bool {
-    value == "tcp"
-}
-
 /// Returns true for a cipher that the router does not have.
 pub(crate) fn is_blowfish(value: &str) -> bool {
     value == "blowfish128"
@@ -43,16 +38,15 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[
         NAME,
         &[
-            mac("mac-address", "Hardware address of the interface").inert(),
+            mac(
+                "mac-address",
+                "Hardware address of the interface (mode=ethernet)",
+            ),
             number("max-mtu", 64, 65_535, "Maximum transmit unit").default("1500"),
             CONNECT_TO,
             number("port", 1, 65_535, "Port of the server").default("1194"),
-            words("mode", &["ethernet", "ip"], "Tunnel mode: ip or ethernet")
-                .default("ip")
-                .inert_for(is_ethernet),
-            words("protocol", &["tcp", "udp"], "Transport protocol")
-                .default("tcp")
-                .inert_for(is_tcp),
+            words("mode", &["ethernet", "ip"], "Tunnel mode: ip or ethernet").default("ip"),
+            words("protocol", &["tcp", "udp"], "Transport protocol").default("tcp"),
         ],
         USER,
         &[
@@ -90,7 +84,45 @@ pub(crate) static MENU: Menu = Menu {
         INTERFACE_COUNTERS,
         COMMENT_WAITING,
     ],
+    kept: &[Property::new(
+        "control-key",
+        Kind::Text,
+        "Key that protects control packets",
+    )
+    .kept()],
     columns: &["name", "connect-to", "user", "mode"],
+    commands: &[
+        MONITOR,
+        RESET_COUNTERS,
+        command(
+            "import-ovpn-configuration",
+            "Add a client from an OpenVPN file",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                argument("file-name", Kind::Text, "File with the configuration"),
+                FREEZE,
+                INTERVAL,
+                argument(
+                    "key-passphrase",
+                    Kind::Text,
+                    "Passphrase of the private key",
+                ),
+                ONCE,
+                argument("ovpn-password", Kind::Text, "Password"),
+                argument("ovpn-user", Kind::Text, "User name"),
+                argument(
+                    "skip-cert-import",
+                    Kind::Bool,
+                    "Leave out certificates and keys",
+                ),
+                WITHOUT_PAGING,
+            ],
+        ),
+    ],
     derive: Some(rename_ciphers),
     ..tunnel_clients("/interface/ovpn-client", "ovpn-out", "OpenVPN clients")
 };

@@ -5,12 +5,14 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use crossbeam_queue::ArrayQueue;
 use frame::InterfaceId;
 use openvpn::data::{Receiving, Sending};
 
-use crate::encap::Form;
 use crate::encap::wireguard::Passed;
+use crate::encap::{Form, stream};
 use crate::interface::Ends;
+use crate::stream::{ChannelId, Window};
 
 /// Keys of a session at one time.
 const KEYS: usize = 8;
@@ -24,19 +26,55 @@ pub struct Ovpn {
     pub id: InterfaceId,
     /// Its keys and addresses.
     pub session: Arc<Session>,
+    /// The session carries Ethernet frames, not IP packets.
+    pub has_frames: bool,
 }
 
 impl PartialEq for Ovpn {
     fn eq(&self, other: &Self) -> bool {
-        self.id == other.id && Arc::ptr_eq(&self.session, &other.session)
+        (self.id, self.has_frames) == (other.id, other.has_frames)
+            && Arc::ptr_eq(&self.session, &other.session)
     }
 }
 
 impl Eq for Ovpn {}
 
+/// Transport of a session's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// UDP.
+    Datagrams,
+    /// A TCP connection, which the program owns.
+    Stream(ChannelId),
+}
+
+/// Sessions that control has to look at: the other end moved or ended the session, or the sending key is used up.
+#[derive(Debug)]
+pub struct Notices(ArrayQueue<u64>);
+
+impl Notices {
+    /// Returns an empty list for at most `count` sessions. Workers report a session that found no room again.
+    pub fn new(count: usize) -> Self {
+        Self(ArrayQueue::new(count))
+    }
+
+    /// Returns the number of the next session.
+    pub fn take(&self) -> Option<u64> {
+        self.0.pop()
+    }
+}
+
 /// State of a session, shared by workers and control.
 #[derive(Debug)]
 pub struct Session {
+    /// Number of the session in `notices`.
+    number: u64,
+    notices: Arc<Notices>,
+    /// The session is in `notices`.
+    is_noted: AtomicBool,
+    transport: Transport,
+    /// Packets that wait for the connection of a stream.
+    pub(super) window: Arc<Window>,
     /// Local end; an unspecified address leaves the choice to the route.
     local: SocketAddr,
     /// Number in packets of version 2; `None`: version 1.
@@ -56,9 +94,21 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns a session without keys.
-    pub fn new(local: SocketAddr, remote: SocketAddr, peer_id: Option<u32>) -> Self {
+    /// Returns a session without keys between a local and a remote end. Workers report it under `number`.
+    pub fn new(
+        ends: [SocketAddr; 2],
+        peer_id: Option<u32>,
+        transport: Transport,
+        number: u64,
+        notices: Arc<Notices>,
+    ) -> Self {
+        let [local, remote] = ends;
         Self {
+            number,
+            notices,
+            is_noted: AtomicBool::new(false),
+            transport,
+            window: Arc::default(),
             local,
             peer_id,
             first_remote: remote,
@@ -70,6 +120,23 @@ impl Session {
             sent: Passed::default(),
             received: Passed::default(),
         }
+    }
+
+    /// Returns the transport.
+    pub const fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// Reports the session to control.
+    pub(super) fn notify(&self) {
+        if !self.is_noted.swap(true, Relaxed) && self.notices.0.push(self.number).is_err() {
+            self.is_noted.store(false, Relaxed);
+        }
+    }
+
+    /// Lets workers report the session again.
+    pub fn acknowledge(&self) {
+        self.is_noted.store(false, Relaxed);
     }
 
     /// Returns the local end.
@@ -117,6 +184,8 @@ impl Session {
             && let Ok(mut moved) = self.moved.try_lock()
         {
             *moved = Some(from);
+            drop(moved);
+            self.notify();
         }
     }
 
@@ -128,6 +197,7 @@ impl Session {
     /// Records that the other end ends the session.
     pub(super) fn record_exit(&self) {
         self.has_exit.store(true, Relaxed);
+        self.notify();
     }
 
     /// Returns true if the other end has ended the session.
@@ -137,6 +207,9 @@ impl Session {
 
     /// Returns the key that finds the session.
     pub(super) fn key(&self) -> Ends {
+        if let Transport::Stream(channel) = self.transport {
+            return stream::ends(channel);
+        }
         match self.peer_id {
             Some(peer) => by_peer(self.local.port(), peer),
             None => by_sender(self.local.port(), self.first_remote),

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use dataplane::encap::stream::is_data;
 use dataplane::stream::Batch;
+use openvpn::MAX_CONTROL_BYTES;
+use openvpn::stream::{Deframer, LENGTH_BYTES, frame};
 use router::drive::streams::{StreamEvent, StreamForm, StreamId};
 use sstp::{Cutter, Piece};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -26,6 +28,8 @@ const READ_DATA_BYTES: usize = 8192;
 pub(super) enum Order {
     /// Send bytes.
     Send(Vec<u8>),
+    /// Pass a packet to the worker of the session, as if it had arrived.
+    Pass(Vec<u8>),
     /// Pass data packets between the connection and the workers.
     Attach(Attachment, mpsc::Receiver<Batch>),
 }
@@ -50,7 +54,7 @@ pub(super) async fn converse(
         // What control has sent goes first, so that nothing is lost when it closes the connection.
         biased;
         sent = send(writer, orders, &attachment) => sent.is_ok(),
-        () = receive(stream, reader, Sorter::new(form), &attachment, reporter) => false,
+        () = receive(stream, reader, Sorter::new(form, stream), &attachment, reporter) => false,
     };
     if !is_closed {
         let ended = StreamEvent::Ended { stream, why: None };
@@ -73,6 +77,13 @@ async fn send(
             biased;
             order = orders.recv() => match order {
                 Some(Order::Send(bytes)) => in_time(writer.write_all(&bytes)).await?,
+                Some(Order::Pass(packet)) => {
+                    if let Some(attachment) = attachment.get() {
+                        let mut batch = attachment.batch();
+                        batch.push(&packet);
+                        attachment.pass(batch);
+                    }
+                }
                 Some(Order::Attach(attached, receiver)) => {
                     let _ = attachment.set(Arc::new(attached));
                     batches = Some(receiver);
@@ -138,60 +149,118 @@ enum Sorter {
     Plain,
     /// SSTP.
     Sstp(Cutter),
+    /// OpenVPN.
+    OpenVpn(Deframer),
 }
 
 impl Sorter {
-    fn new(form: StreamForm) -> Self {
+    fn new(form: StreamForm, stream: StreamId) -> Self {
         match form {
             StreamForm::Plain => Self::Plain,
             StreamForm::Sstp => Self::Sstp(Cutter::default()),
+            StreamForm::OpenVpn => Self::OpenVpn(Deframer::new(match stream.is_accepted() {
+                // A client that is not authenticated yet sends control packets alone.
+                true => MAX_CONTROL_BYTES,
+                false => usize::from(u16::MAX),
+            })),
         }
     }
 
     const fn read_bytes(&self) -> usize {
         match self {
             Self::Plain => READ_BYTES,
-            Self::Sstp(_) => READ_DATA_BYTES,
+            Self::Sstp(_) | Self::OpenVpn(_) => READ_DATA_BYTES,
         }
     }
 
     /// Passes the data packets in received bytes to the worker of the session. Returns the bytes for control.
     fn sort(&mut self, bytes: &[u8], session: Option<&Attachment>) -> Vec<u8> {
-        let Self::Sstp(cutter) = self else {
-            return bytes.to_vec();
-        };
-        let mut input = bytes;
-        let mut of_control = Vec::new();
-        let mut batch: Option<Batch> = None;
-        loop {
-            match (cutter.next(&mut input), session) {
-                (Ok(Some(Piece::Data(packet))), Some(session)) if is_data(packet) => {
-                    if batch.as_ref().is_some_and(Batch::is_full) {
-                        batch
-                            .take()
-                            .into_iter()
-                            .for_each(|batch| session.pass(batch));
-                    }
-                    batch.get_or_insert_with(|| session.batch()).push(packet);
-                }
-                (Ok(Some(Piece::Data(packet))), _) => {
-                    of_control.extend(sstp::data_header(packet.len()).unwrap_or_default());
-                    of_control.extend_from_slice(packet);
-                }
-                (Ok(Some(Piece::Head(piece) | Piece::Control(piece))), _) => {
-                    of_control.extend_from_slice(piece);
-                }
-                (Ok(None), _) => break,
-                // Control comes to the same fault, and closes the connection.
-                (Err(_), _) => {
-                    of_control.extend_from_slice(bytes);
-                    break;
-                }
-            }
+        let mut sorted = Sorted::new(session);
+        match self {
+            Self::Plain => return bytes.to_vec(),
+            Self::Sstp(cutter) => sort_sstp(cutter, bytes, &mut sorted),
+            Self::OpenVpn(deframer) => sort_openvpn(deframer, bytes, &mut sorted),
         }
-        if let Some((batch, session)) = batch.zip(session) {
+        sorted.finish()
+    }
+}
+
+/// Sorted bytes.
+struct Sorted<'a> {
+    session: Option<&'a Attachment>,
+    /// Packets for the worker.
+    batch: Option<Batch>,
+    of_control: Vec<u8>,
+}
+
+impl<'a> Sorted<'a> {
+    const fn new(session: Option<&'a Attachment>) -> Self {
+        Self {
+            session,
+            batch: None,
+            of_control: Vec::new(),
+        }
+    }
+
+    /// Adds a data packet for the worker. Returns false without a session.
+    fn push(&mut self, packet: &[u8]) -> bool {
+        let Some(session) = self.session else {
+            return false;
+        };
+        if let Some(batch) = self.batch.take_if(|batch| batch.is_full()) {
             session.pass(batch);
         }
-        of_control
+        self.batch
+            .get_or_insert_with(|| session.batch())
+            .push(packet);
+        true
+    }
+
+    /// Passes the packets to the worker. Returns the bytes for control.
+    fn finish(self) -> Vec<u8> {
+        if let Some((batch, session)) = self.batch.zip(self.session) {
+            session.pass(batch);
+        }
+        self.of_control
+    }
+}
+
+fn sort_sstp(cutter: &mut Cutter, bytes: &[u8], sorted: &mut Sorted<'_>) {
+    let mut input = bytes;
+    loop {
+        match cutter.next(&mut input) {
+            Ok(Some(Piece::Data(packet))) => {
+                if !(is_data(packet) && sorted.push(packet)) {
+                    let header = sstp::data_header(packet.len());
+                    sorted.of_control.extend(header.unwrap_or_default());
+                    sorted.of_control.extend_from_slice(packet);
+                }
+            }
+            Ok(Some(Piece::Head(piece) | Piece::Control(piece))) => {
+                sorted.of_control.extend_from_slice(piece);
+            }
+            Ok(None) => return,
+            // Control comes to the same fault, and closes the connection.
+            Err(_) => return sorted.of_control.extend_from_slice(bytes),
+        }
+    }
+}
+
+fn sort_openvpn(deframer: &mut Deframer, bytes: &[u8], sorted: &mut Sorted<'_>) {
+    if sorted.session.is_some() {
+        deframer.set_limit(usize::from(u16::MAX));
+    }
+    deframer.push(bytes);
+    loop {
+        match deframer.next_packet() {
+            Ok(Some(packet)) => {
+                if !(openvpn::is_data(packet) && sorted.push(packet)) {
+                    frame(packet, &mut sorted.of_control);
+                }
+            }
+            Ok(None) => return,
+            // An empty packet is a fault for control, too, which closes the connection.
+            Err(_) => return sorted.of_control.extend_from_slice(&[0; LENGTH_BYTES]),
+        }
     }
 }

@@ -11,9 +11,6 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::run::shared::Shared;
 
-/// Maximum number of batches that wait for a connection. More would only delay the packets of a slow connection.
-const MAX_WAITING: usize = 32;
-
 /// The rings of all workers, and the connections with a session.
 pub(crate) struct Exchange {
     rings: Vec<Arc<StreamRings>>,
@@ -59,7 +56,7 @@ impl Exchange {
         drop(sessions);
         if let Some(batch) = lost {
             rings.count_lost(batch.packets);
-            rings.recycle(batch.bytes);
+            rings.recycle(batch);
         }
     }
 
@@ -69,11 +66,11 @@ impl Exchange {
         channel: ChannelId,
         shared: &Arc<Shared>,
     ) -> (Attachment, mpsc::Receiver<Batch>) {
-        let (sender, receiver) = mpsc::channel(MAX_WAITING);
+        let (sender, receiver) = mpsc::channel(channel.max_waiting());
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.insert(channel, sender);
         drop(sessions);
-        let worker = channel.number as usize % self.rings.len().max(1);
+        let worker = channel.worker(self.rings.len());
         let attachment = Attachment {
             channel,
             worker,
@@ -107,7 +104,7 @@ impl Attachment {
 
     /// Returns the buffer of a batch that was sent.
     pub(super) fn recycle(&self, batch: Batch) {
-        self.rings().recycle(batch.bytes);
+        self.rings().recycle(batch);
     }
 
     fn rings(&self) -> &StreamRings {

@@ -72,6 +72,7 @@ pub(crate) struct Streams {
 
 /// An open listener. Its task ends with this value.
 struct Listening {
+    service: &'static str,
     task: JoinHandle<()>,
     tls: Option<ListenerTls>,
 }
@@ -178,7 +179,16 @@ impl Streams {
                     form,
                     is_shared,
                 } => {
-                    self.close(port);
+                    let other = self.listeners.get(&port);
+                    let other = other.filter(|other| other.service != service);
+                    if let Some(other) = other.filter(|_| on) {
+                        let why = format!("TCP port {port} belongs to {}", other.service);
+                        self.refuse(service, &why);
+                        continue;
+                    }
+                    if other.is_none() {
+                        self.close(port);
+                    }
                     let limits = tls.as_ref().map(|tls| tls.limits).unwrap_or_default();
                     let is_beside = on && is_shared;
                     self.sharing
@@ -201,6 +211,7 @@ impl Streams {
                     self.connect(stream, route, form, shared);
                 }
                 StreamRequest::Send { stream, bytes } => self.order(stream, Order::Send(bytes)),
+                StreamRequest::Pass { stream, packet } => self.order(stream, Order::Pass(packet)),
                 StreamRequest::Attach { stream, channel } => {
                     if self.connections.contains_key(&stream) {
                         let (attachment, batches) = self.exchange.attach(channel, shared);
@@ -275,7 +286,8 @@ impl Streams {
             self.reporter.clone(),
         );
         let task = runtime.spawn(task);
-        self.listeners.insert(port, Listening { task, tls });
+        let listening = Listening { service, task, tls };
+        self.listeners.insert(port, listening);
         Ok(())
     }
 

@@ -20,8 +20,8 @@ use router::tls::{self, PrivateServer};
 /// Time of a handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum number of connections in their handshake, of all and of one address. The oldest one gives way.
-const MAX_HANDSHAKES: usize = 512;
-const MAX_HANDSHAKES_OF_ADDRESS: usize = 32;
+const MAX_HANDSHAKES: usize = 1024;
+const MAX_HANDSHAKES_OF_ADDRESS: usize = 128;
 /// Maximum length of a proxy's answer in bytes.
 const MAX_ANSWER: usize = 4096;
 /// Word of `trust-store` for certificates of clients.

@@ -1,4 +1,4 @@
-//! Sessions that are ports of a bridge (BCP, RFC 3518).
+//! Sessions that are ports of a bridge: by BCP (RFC 3518), or over a carrier of frames.
 
 use machine::Instant;
 use ppp::BridgeLink;
@@ -18,10 +18,15 @@ impl Ppp {
         now: Instant,
         out: &mut Effects,
     ) {
-        let Some(login) = self.login_mut(serial) else {
+        let Some(session) = self.sessions.get_mut(&serial) else {
             return;
         };
-        login.bridge = Some(link);
+        let has_frames = session.setup.settings.carries_frames;
+        let Some(login) = session.login.as_deref_mut() else {
+            return;
+        };
+        // A carrier of frames needs no BCP around them.
+        login.bridge = (!has_frames).then_some(link);
         let port = login.bridge_port();
         self.open(serial, now, out);
         if let Some(port) = port {
@@ -32,9 +37,7 @@ impl Ppp {
 
     /// Removes the session from its bridge.
     pub(super) fn bridge_down(&mut self, serial: u64, out: &mut Effects) {
-        if let Some(login) = self.login_mut(serial)
-            && login.bridge.is_some()
-        {
+        if self.login_mut(serial).is_some() {
             out.push(Effect::Gone(owner_of_port(serial)));
         }
     }

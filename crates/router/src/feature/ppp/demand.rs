@@ -84,7 +84,7 @@ impl Ppp {
         };
         out.object(owner(id), Made::Address4(address));
         if let Some(distance) = demand.default_route {
-            objects::add_default_route(owner(id), &demand.name, distance, out);
+            objects::add_default_route(owner(id), &demand.name, None, distance, out);
         }
     }
 

@@ -319,7 +319,7 @@ impl Ppp {
         clock: DayClock,
     ) -> Self {
         Self {
-            carriers: carrier::carriers(&mut secrets, trust),
+            carriers: carrier::carriers(&mut secrets, trust, &clock),
             profiles: Profiles::default(),
             secrets: Secrets::default(),
             aaa: Aaa::default(),

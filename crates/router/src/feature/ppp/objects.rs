@@ -7,6 +7,7 @@ use menu::Value;
 use ppp::{Ipv4Link, Ipv6Link};
 use schema::RateLimit;
 
+use super::carrier::FixedIpv6;
 use super::dial::{Dial, PeerDns};
 use super::profile::QueuePosition;
 use super::route_text;
@@ -200,11 +201,39 @@ fn vpn_route(owner: Owner, made: Made) -> Effect {
     }))
 }
 
-/// Makes the default route of a client, and announces the DNS servers of the other end.
-pub(super) fn learn(serial: u64, dial: &Dial, ipv4: &Ipv4Link, out: &mut Effects) {
+/// Makes the IPv6 address of a session that its carrier agreed, and the route to the other end.
+pub(super) fn make_fixed_ipv6(serial: u64, interface: &Name, fixed: &FixedIpv6, out: &mut Effects) {
+    let address = Address6 {
+        addr: fixed.local,
+        len: fixed.len,
+        interface: interface.clone(),
+        eui64: false,
+        advertise: false,
+        no_dad: true,
+        auto_link_local: false,
+        disabled: false,
+    };
+    out.object(owner(serial), Made::Address6(address));
+    if let Some(remote) = fixed.remote {
+        let net = Net::new(remote, 128);
+        let route = route_text::over::<V6>(net, None, interface, 1);
+        out.object(owner(serial), Made::Route6(route));
+    }
+}
+
+/// Makes the default route of a client, and announces the DNS servers of the other end. Packets in frames need the
+/// other end as gateway.
+pub(super) fn learn(
+    serial: u64,
+    dial: &Dial,
+    ipv4: &Ipv4Link,
+    has_frames: bool,
+    out: &mut Effects,
+) {
     let owner = owner4(serial);
     if let Some(distance) = dial.default_route {
-        add_default_route(owner, &dial.name, distance, out);
+        let gateway = ipv4.remote.filter(|_| has_frames);
+        add_default_route(owner, &dial.name, gateway, distance, out);
     }
     if dial.dns != PeerDns::No {
         let servers = Servers {
@@ -219,9 +248,15 @@ pub(super) fn learn(serial: u64, dial: &Dial, ipv4: &Ipv4Link, out: &mut Effects
 }
 
 /// Adds a default route over the interface of a client.
-pub(super) fn add_default_route(owner: Owner, interface: &Name, distance: u8, out: &mut Effects) {
+pub(super) fn add_default_route(
+    owner: Owner,
+    interface: &Name,
+    gateway: Option<Ipv4Addr>,
+    distance: u8,
+    out: &mut Effects,
+) {
     let net = Net::new(Ipv4Addr::UNSPECIFIED, 0);
-    let route = route_text::over::<V4>(net, None, interface, distance);
+    let route = route_text::over::<V4>(net, gateway, interface, distance);
     out.push(vpn_route(owner, Made::Route4(route)));
 }
 

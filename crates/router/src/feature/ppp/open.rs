@@ -78,9 +78,13 @@ impl Ppp {
             return;
         };
         login.ipv4 = Some(ipv4);
-        login.make_ipv4(serial, &ipv4, out);
+        let has_frames = session.setup.settings.carries_frames;
+        // A port of a bridge has no addresses.
+        if !(has_frames && login.grant.profile.bridge.is_some()) {
+            login.make_ipv4(serial, &ipv4, out);
+        }
         match &session.setup.end {
-            LinkEnd::Client(dial) => objects::learn(serial, dial, &ipv4, out),
+            LinkEnd::Client(dial) => objects::learn(serial, dial, &ipv4, has_frames, out),
             LinkEnd::Server { .. } => {}
         }
         self.complain_of_routes(serial, out);
@@ -177,6 +181,9 @@ impl Ppp {
         let name = &login.interface.name;
         if let Some(list) = &login.grant.profile.interface_list {
             out.object(owner(serial), objects::member(list, name));
+        }
+        if let Some(fixed) = session.setup.ipv6 {
+            objects::make_fixed_ipv6(serial, name, &fixed, out);
         }
         let message = format!("{name}: connected");
         out.log(self.topics(carrier, "info"), message);

@@ -1,5 +1,6 @@
 //! `card-verify` and `card-reinstall`: the token of this router (RouterOS: its smart card).
 
+use certificate::import::ImportedFile;
 use certificate::{Facts, of_text, token};
 use menu::{Call, Id, Item, Preparation, Reason, Reply, Store, Value};
 
@@ -37,30 +38,22 @@ pub(super) fn reinstalling(store: &Store, call: &Call<'_>) -> Preparation {
     })
 }
 
-/// Returns which of these certificates without a key have their key in the token. Without a usable token, none:
+/// Notes which certificates of a file without a key have their key in the token. Without a usable token, none:
 /// `card-reinstall` finds their keys later.
-pub(super) fn held(certificates: &[(Vec<u8>, Option<Vec<u8>>)]) -> Vec<bool> {
-    let keys = certificates.iter().map(|(der, key)| match key {
-        Some(_) => Vec::new(),
-        None => Facts::read(der)
-            .map(|facts| facts.public_key)
-            .unwrap_or_default(),
-    });
-    let keys: Vec<Vec<u8>> = keys.collect();
-    let wanted: Vec<Vec<u8>> = keys.iter().filter(|key| !key.is_empty()).cloned().collect();
-    if wanted.is_empty() {
-        return vec![false; keys.len()];
+pub(crate) fn with_token(mut file: ImportedFile) -> ImportedFile {
+    let certificates = file.certificates.iter().enumerate();
+    let without_key = certificates.filter(|(_, (_, key))| key.is_none());
+    let keys = without_key
+        .filter_map(|(place, (der, _))| Some((place, Facts::read(der).ok()?.public_key)));
+    let (places, keys): (Vec<usize>, Vec<Vec<u8>>) = keys.unzip();
+    if !keys.is_empty() {
+        let held = token()
+            .and_then(|token| token.holds(&keys))
+            .unwrap_or_default();
+        let held = places.into_iter().zip(held).filter(|(_, is_held)| *is_held);
+        file.in_token = held.map(|(place, _)| place).collect();
     }
-    let found = token()
-        .and_then(|token| token.holds(&wanted))
-        .unwrap_or_default();
-    let is_held = |key: &Vec<u8>| {
-        wanted
-            .iter()
-            .zip(&found)
-            .any(|(other, held)| *held && other == key)
-    };
-    keys.iter().map(is_held).collect()
+    file
 }
 
 fn pin(call: &Call<'_>) -> Option<String> {

@@ -112,9 +112,10 @@ impl SigningJob {
         let stored = key.der().map(<[u8]>::to_vec);
         let file = certificate::import::ImportedFile {
             certificates: vec![(made, stored)],
+            in_token: self.is_in_token.then_some(0).into_iter().collect(),
             ..Default::default()
         };
-        Ok(pack(&file, &[self.is_in_token]))
+        Ok(pack(&file))
     }
 }
 

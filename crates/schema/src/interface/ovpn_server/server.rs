@@ -1,13 +1,14 @@
 //! `/interface/ovpn-server/server`: OpenVPN servers.
 
-use menu::{Builtin, Family, Kind, Menu, MenuShape, OldProperty, Property};
+use menu::{Builtin, Family, Kind, Menu, MenuShape, OldProperty, Policies, Property};
 
-use crate::declare::{IN_VRF, certificate, list, mac, no, number, text, words};
+use crate::declare::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, IN_VRF, INTERVAL, ONCE, WITHOUT_PAGING, argument,
+    certificate, command, list, mac, no, number, text, words,
+};
 use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID};
 use crate::interface::dial::{TLS, keepalive, profile};
-use crate::interface::ovpn_client::{
-    CIPHERS, DIGESTS, is_blowfish, is_ethernet, is_tcp, rename_ciphers,
-};
+use crate::interface::ovpn_client::{CIPHERS, DIGESTS, is_blowfish, rename_ciphers};
 
 const ENABLED: OldProperty = OldProperty {
     name: "enabled",
@@ -22,14 +23,13 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the server"),
             number("port", 1, 65_535, "Port of the server").default("1194"),
-            words("mode", &["ethernet", "ip"], "Mode: ip or ethernet")
-                .default("ip")
-                .inert_for(is_ethernet),
-            words("protocol", &["tcp", "udp"], "Transport protocol")
-                .default("tcp")
-                .inert_for(is_tcp),
+            words("mode", &["ethernet", "ip"], "Mode: ip or ethernet").default("ip"),
+            words("protocol", &["tcp", "udp"], "Transport protocol").default("tcp"),
             number("netmask", 0, 32, "Prefix length for clients").default("24"),
-            mac("mac-address", "Hardware address of the server").inert(),
+            mac(
+                "mac-address",
+                "Hardware address of sessions (mode=ethernet)",
+            ),
             number("max-mtu", 64, 65_535, "Maximum transmit unit").default("1500"),
             keepalive("60"),
             profile("default-profile", "default"),
@@ -58,18 +58,15 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("disabled"),
             text("push-routes", "Routes sent to clients"),
-            text("push-routes-ipv6", "IPv6 routes sent to clients").inert(),
-            no("enable-tun-ipv6", "Carry IPv6").inert(),
-            number("ipv6-prefix-len", 1, 128, "Length of clients' IPv6 prefix")
-                .default("64")
-                .inert(),
+            text("push-routes-ipv6", "IPv6 routes sent to clients"),
+            no("enable-tun-ipv6", "Carry IPv6"),
+            number("ipv6-prefix-len", 1, 128, "Length of clients' IPv6 prefix").default("64"),
             Property::new(
                 "tun-server-ipv6",
                 Kind::Address(Family::V6),
                 "The server's IPv6 address",
             )
-            .default("::")
-            .inert(),
+            .default("::"),
             words(
                 "user-auth-method",
                 &["mschap2", "pap"],
@@ -82,6 +79,34 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_INVALID,
     columns: &["name", "port", "mode", "protocol"],
+    commands: &[command(
+        "export-client-configuration",
+        "Write the OpenVPN file of a client",
+        &[
+            APPEND,
+            AS_VALUE,
+            argument("ca-certificate", Kind::Text, "Certificate of the authority"),
+            argument("client-cert-key", Kind::Text, "File with the client's key"),
+            argument("client-certificate", Kind::Text, "The client's certificate"),
+            DO,
+            DURATION,
+            FILE,
+            FREEZE,
+            INTERVAL,
+            ONCE,
+            argument("server", Kind::Text, "Name of the server"),
+            argument(
+                "server-address",
+                Kind::Text,
+                "Address or name of the server",
+            ),
+            WITHOUT_PAGING,
+        ],
+    )],
+    command_policies: &[(
+        "export-client-configuration",
+        Policies::READ.or(Policies::WRITE).or(Policies::SENSITIVE),
+    )],
     key: Some("name"),
     kind: "ovpn-server",
     // RouterOS 6 had a single server.

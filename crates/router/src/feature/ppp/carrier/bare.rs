@@ -116,6 +116,7 @@ impl Carrier for Bare {
                 circuit_id: None,
                 remote_id: None,
                 number: self.last as u32,
+                ipv6: None,
             };
             out.events.push(LinkEvent::Up(link, Box::new(setup)));
             link

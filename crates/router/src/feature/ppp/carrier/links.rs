@@ -37,6 +37,11 @@ impl<L: LinkState> Default for Links<L> {
 }
 
 impl<L: LinkState> Links<L> {
+    /// Returns the number that the next added link gets.
+    pub(super) const fn next_id(&self) -> LinkId {
+        LinkId(self.last + 1)
+    }
+
     /// Adds a link.
     pub(super) fn add(&mut self, link: L) -> LinkId {
         self.last += 1;
@@ -67,11 +72,6 @@ impl<L: LinkState> Links<L> {
     /// Returns a link.
     pub(super) fn get_mut(&mut self, id: LinkId) -> Option<&mut L> {
         self.all.get_mut(&id)
-    }
-
-    /// Returns the numbers of all links.
-    pub(super) fn ids(&self) -> Vec<LinkId> {
-        self.all.keys().copied().collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use core::fmt::Debug;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
 use arc_swap::ArcSwap;
 use certificate::Trust;
@@ -34,6 +34,7 @@ use machine::{Instant, Rng};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row};
 
 use super::dial::Dial;
+use crate::clock::DayClock;
 use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::stream::StreamEvent;
 use crate::feature::{Effects, View};
@@ -69,6 +70,8 @@ pub(in crate::feature::ppp) struct Sources<'a> {
     pub(in crate::feature::ppp) secrets: &'a mut Rng,
     /// Authorities for certificates of other ends.
     pub(in crate::feature::ppp) trust: &'a SharedTrust,
+    /// The time of day.
+    pub(in crate::feature::ppp) clock: &'a DayClock,
 }
 
 /// Number of the menus of all carriers.
@@ -109,10 +112,18 @@ pub(in crate::feature::ppp) const fn with_menus<const OWN: usize, const ALL: usi
 pub(in crate::feature::ppp) fn carriers(
     secrets: &mut Rng,
     trust: &SharedTrust,
+    clock: &DayClock,
 ) -> Vec<Box<dyn Carrier>> {
     let all = CARRIERS.iter();
-    all.map(|carrier| (carrier.create)(Sources { secrets, trust }))
-        .collect()
+    let create = |carrier: &Registration| {
+        let sources = Sources {
+            secrets,
+            trust,
+            clock,
+        };
+        (carrier.create)(sources)
+    };
+    all.map(create).collect()
 }
 
 /// Number of a link, chosen by its carrier. A carrier never gives a number twice.
@@ -304,6 +315,19 @@ pub(in crate::feature::ppp) struct LinkSetup {
     pub(in crate::feature::ppp) remote_id: Option<Box<str>>,
     /// Number of the session in its protocol.
     pub(in crate::feature::ppp) number: u32,
+    /// IPv6 addresses that the carrier agreed; without them IPv6CP and advertisements give some.
+    pub(in crate::feature::ppp) ipv6: Option<FixedIpv6>,
+}
+
+/// IPv6 addresses of a session that its carrier agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::feature::ppp) struct FixedIpv6 {
+    /// Address of this end.
+    pub(in crate::feature::ppp) local: Ipv6Addr,
+    /// Prefix length.
+    pub(in crate::feature::ppp) len: u8,
+    /// Address of the other end, to which a route leads.
+    pub(in crate::feature::ppp) remote: Option<Ipv6Addr>,
 }
 
 /// Role of this end of a link.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use dataplane::service::Service;
 use frame::InterfaceId;
 use machine::Instant;
-use menu::{Changes, Id, Item, Row};
+use menu::{Changes, Id, Item, Menu, Row, Store};
 
 use super::clients::{ClientSettings, Clients, Step};
 use super::links::{LinkState, Links};
@@ -67,7 +67,12 @@ pub(super) trait Tunnel: Debug + Send {
     fn configure(&mut self, view: &View<'_>, out: &mut CarrierOutput<'_>);
 
     /// Reads a client item; `None` for a disabled or incomplete item.
-    fn read_client(&mut self, id: ItemId, item: Option<&Item>) -> Option<Self::Client>;
+    fn read_client(
+        &mut self,
+        id: ItemId,
+        item: Option<&Item>,
+        store: &Store,
+    ) -> Option<Self::Client>;
 
     /// Handles a packet of one of its services.
     fn receive(
@@ -92,8 +97,8 @@ pub(super) trait Tunnel: Debug + Send {
     /// Returns when a timer of the protocol is due next.
     fn next_timer(&self) -> Option<Instant>;
 
-    /// Sends a PPP packet, from the protocol field on.
-    fn send(&self, link: &Self::Link, packet: &[u8], out: &mut Effects);
+    /// Sends a PPP packet, from the protocol field on. Does nothing for an unknown link.
+    fn send(&mut self, link: LinkId, packet: &[u8], out: &mut Effects);
 
     /// Returns the interface kind of an open session.
     fn kind(&self, link: &Self::Link) -> Option<AnyKind>;
@@ -111,8 +116,14 @@ pub(super) trait Tunnel: Debug + Send {
     ) {
     }
 
+    /// Handles interfaces that were added, changed or removed.
+    fn interfaces_changed(&mut self, _running: &Running<'_>, _out: &mut CarrierOutput<'_>) {}
+
     /// Adds the carrier's cells to the `monitor` page of a client.
     fn monitor(&self, _item: Id, _row: &mut Row) {}
+
+    /// Adds cells to the row of a client.
+    fn annotate(&self, _item: Id, _row: &mut Row) {}
 }
 
 /// Carries out a step of a client.
@@ -186,7 +197,7 @@ impl<T: Tunnel> Carrier for T {
         }
         let mut changed = Vec::new();
         each_item(view, T::CLIENT_MENU, changes, |id, item| {
-            changed.push((id, self.read_client(id, item)));
+            changed.push((id, self.read_client(id, item, view.store)));
         });
         for (id, settings) in changed {
             let clients = &mut self.ends_mut().clients;
@@ -199,9 +210,10 @@ impl<T: Tunnel> Carrier for T {
     fn interfaces_changed(
         &mut self,
         _: &BTreeSet<InterfaceId>,
-        _: &Running<'_>,
-        _: &mut CarrierOutput<'_>,
+        running: &Running<'_>,
+        out: &mut CarrierOutput<'_>,
     ) {
+        Tunnel::interfaces_changed(self, running, out);
     }
 
     fn receive(
@@ -235,9 +247,7 @@ impl<T: Tunnel> Carrier for T {
     }
 
     fn send(&mut self, link: LinkId, packet: &[u8], out: &mut Effects) {
-        if let Some(link) = self.ends().links.get(link) {
-            Tunnel::send(self, link, packet, out);
-        }
+        Tunnel::send(self, link, packet, out);
     }
 
     fn kind(&self, link: LinkId) -> Option<AnyKind> {
@@ -295,5 +305,11 @@ impl<T: Tunnel> Carrier for T {
 
     fn monitor(&self, item: Id, row: &mut Row) {
         Tunnel::monitor(self, item, row);
+    }
+
+    fn annotate(&self, menu: &'static Menu, id: Id, _: Instant, row: &mut Row) {
+        if menu.path == T::CLIENT_MENU {
+            Tunnel::annotate(self, id, row);
+        }
     }
 }

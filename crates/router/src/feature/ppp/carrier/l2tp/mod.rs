@@ -14,7 +14,7 @@ use dataplane::DropReason;
 use dataplane::service::{Match, Service};
 use l2tp::{Action, Endpoint, Event, Opened, Path, Reason};
 use machine::{Instant, Machine, Rng};
-use menu::Item;
+use menu::{Item, Store};
 
 use self::links::{Link, Uses};
 use self::settings::{Client, Server};
@@ -274,7 +274,7 @@ impl Tunnel for L2tp {
         self.feed(Event::Configure(settings), view.now, out);
     }
 
-    fn read_client(&mut self, id: ItemId, item: Option<&Item>) -> Option<Client> {
+    fn read_client(&mut self, id: ItemId, item: Option<&Item>, _: &Store) -> Option<Client> {
         let settings = item.and_then(Client::read);
         let is_random = { settings.as_ref() }.is_some_and(|client| client.has_random_port);
         match is_random {
@@ -349,8 +349,10 @@ impl Tunnel for L2tp {
         self.machine.deadline().map(|(at, _)| at)
     }
 
-    fn send(&self, link: &Link, packet: &[u8], out: &mut Effects) {
-        out.push(Effect::Datagram(Box::new(link.datagram(packet))));
+    fn send(&mut self, link: LinkId, packet: &[u8], out: &mut Effects) {
+        if let Some(link) = self.ends.links.get(link) {
+            out.push(Effect::Datagram(Box::new(link.datagram(packet))));
+        }
     }
 
     fn kind(&self, link: &Link) -> Option<AnyKind> {
@@ -380,6 +382,7 @@ fn setup(opened: &Opened, end: LinkEnd, settings: Arc<ppp::Settings>) -> LinkSet
         circuit_id: None,
         remote_id: None,
         number: opened.session.tunnel << 16 | opened.session.session,
+        ipv6: None,
     }
 }
 

@@ -1,29 +1,14 @@
-//! Carries out the actions of OpenVPN's machines, and follows the PPP ends that stand for OpenVPN peers.
-
-use core::net::Ipv4Addr;
-use std::sync::Arc;
+//! Passes events to OpenVPN's machines, and carries out their actions.
 
 use dataplane::DropReason;
-use machine::{Duration, Instant, Machine};
+use machine::{Instant, Machine};
 use openvpn::data::{EXIT, PING};
-use openvpn::{
-    Action, ClientEvent, Fault, Grant, Login, Opened, Push, Reason, Route, ServerEvent, Topology,
-};
-use ppp::{DownReason, Ipv4Grant, Ipv4Link, Method, Methods, Role};
+use openvpn::{Action, ClientEvent, Fault, Opened, Path, ServerEvent, Transport};
 
-use super::links::{End, Link, datagram};
-use super::peer::{Outcome, Peer};
-use super::settings::Server;
-use super::{Ovpn, SERVICE};
-use crate::feature::ppp::carrier::{LinkDown, LinkEnd, LinkEvent, LinkId, LinkSetup};
-use crate::feature::ppp::route_text;
+use super::links::{End, datagram};
+use super::{CarrierOutput, Ovpn, TimerId};
 use crate::feature::{Effect, Effects};
-use crate::intent::{ItemId, Name};
-use crate::object::{Made, Owner};
-use crate::rib::{Net, V4};
-
-/// Bit of `IV_PROTO`: the client takes data packets of version 2.
-const TAKES_PEER_ID: u32 = 2;
+use crate::intent::ItemId;
 
 impl Ovpn {
     /// Passes an event to a server's machine and carries out its actions. Returns the drop of an ignored packet.
@@ -32,7 +17,7 @@ impl Ovpn {
         item: ItemId,
         event: ServerEvent<'_>,
         now: Instant,
-        out: &mut Effects,
+        out: &mut CarrierOutput<'_>,
     ) -> Option<DropReason> {
         let entry = self.servers.get_mut(&item)?;
         let mut actions = Vec::new();
@@ -46,7 +31,7 @@ impl Ovpn {
         item: ItemId,
         event: ClientEvent<'_>,
         now: Instant,
-        out: &mut Effects,
+        out: &mut CarrierOutput<'_>,
     ) -> Option<DropReason> {
         let attempt = self.attempts.get_mut(&item)?;
         let mut actions = Vec::new();
@@ -54,88 +39,101 @@ impl Ovpn {
         self.of_client(item, actions, now, out)
     }
 
-    /// Runs the due timers of all machines.
-    pub(super) fn tick_machines(&mut self, now: Instant, out: &mut Effects) {
-        let servers: Vec<ItemId> = self.servers.keys().copied().collect();
-        for item in servers {
-            let mut actions = Vec::new();
-            if let Some(entry) = self.servers.get_mut(&item) {
-                entry.machine.tick(now, &mut actions);
-            }
-            self.of_server(item, actions, now, out);
+    /// Runs the due timers of a client, with what its session has carried meanwhile.
+    pub(super) fn tick_client(&mut self, item: ItemId, now: Instant, out: &mut CarrierOutput<'_>) {
+        let link = self.ends.links.find_mut(End::Client(item));
+        if let Some(traffic) = link.map(|(_, link)| link.traffic()) {
+            self.feed_client(item, ClientEvent::Traffic(traffic), now, out);
         }
-        let clients: Vec<ItemId> = self.attempts.keys().copied().collect();
-        for item in clients {
-            let mut actions = Vec::new();
-            if let Some(attempt) = self.attempts.get_mut(&item) {
-                attempt.machine.tick(now, &mut actions);
-            }
-            self.of_client(item, actions, now, out);
+        let mut actions = Vec::new();
+        if let Some(attempt) = self.attempts.get_mut(&item) {
+            attempt.machine.tick(now, &mut actions);
         }
+        self.of_client(item, actions, now, out);
     }
 
-    fn of_server(
+    /// Carries out the actions of a server's machine, and sets its timer.
+    pub(super) fn of_server(
         &mut self,
         item: ItemId,
         actions: Vec<Action>,
         now: Instant,
-        out: &mut Effects,
+        out: &mut CarrierOutput<'_>,
     ) -> Option<DropReason> {
         let mut dropped = None;
         for action in actions {
             match action {
                 Action::Authenticate(login) => self.begin_user(item, &login, now, out),
-                Action::Opened(opened) => log_opened(&opened, out),
+                Action::Opened(opened) => log_opened(&opened, out.effects),
                 Action::Closed(session, reason) => {
-                    let link = self
-                        .links
-                        .find_mut(End::Server(item, session))
-                        .map(|(id, _)| id);
-                    if let Some(link) = link {
-                        self.lose(link, &reason, out);
+                    let link = self.ends.links.find_mut(End::Server(item, session));
+                    if let Some(link) = link.map(|(id, _)| id) {
+                        self.lose(link, &reason, now, out);
                     }
                 }
                 Action::Ignored(fault) => dropped = Some(drop_of(fault)),
+                Action::Send(path, bytes) => self.send_control(&path, bytes, out.effects),
                 other => {
                     if let Some(session) = session_of(&other) {
-                        self.of_data_channel(End::Server(item, session), other, out);
-                    } else if let Action::Send(path, bytes) = other {
-                        out.push(Effect::Datagram(Box::new(datagram(&path, bytes))));
+                        self.of_data_channel(End::Server(item, session), other, out.effects);
                     }
                 }
             }
         }
+        let deadline = { self.servers.get(&item) }.and_then(|entry| entry.machine.deadline());
+        self.timers
+            .set(TimerId::Server(item), deadline.map(|(at, _)| at));
         dropped
     }
 
+    /// Carries out the actions of a client's machine, and sets its timer.
     fn of_client(
         &mut self,
         item: ItemId,
         actions: Vec<Action>,
         now: Instant,
-        out: &mut Effects,
+        out: &mut CarrierOutput<'_>,
     ) -> Option<DropReason> {
         let mut dropped = None;
         for action in actions {
             match action {
                 Action::Opened(opened) => {
-                    log_opened(&opened, out);
+                    log_opened(&opened, out.effects);
                     self.begin_client(item, &opened, now, out);
                 }
                 Action::Closed(_, reason) => self.client_closed(item, &reason, now, out),
                 Action::Ignored(fault) => dropped = Some(drop_of(fault)),
-                Action::Send(path, bytes) => {
-                    out.push(Effect::Datagram(Box::new(datagram(&path, bytes))));
-                }
-                other => self.of_data_channel(End::Client(item), other, out),
+                Action::Send(path, bytes) => self.send_control(&path, bytes, out.effects),
+                other => self.of_data_channel(End::Client(item), other, out.effects),
             }
         }
+        self.settle_client(item);
         dropped
+    }
+
+    /// Sets the timer of a client, and forgets an attempt that is over.
+    pub(super) fn settle_client(&mut self, item: ItemId) {
+        let is_done = |attempt: &super::Attempt| attempt.is_over && !attempt.machine.has_session();
+        if self.attempts.get(&item).is_some_and(is_done) {
+            self.attempts.remove(&item);
+        }
+        let attempt = self.attempts.get(&item);
+        let deadline = attempt.and_then(|attempt| attempt.machine.deadline());
+        self.timers
+            .set(TimerId::Client(item), deadline.map(|(at, _)| at));
+    }
+
+    /// Sends a control packet.
+    fn send_control(&self, path: &Path, packet: Vec<u8>, out: &mut Effects) {
+        match path.transport {
+            Transport::Udp => out.push(Effect::Datagram(Box::new(datagram(path, packet)))),
+            Transport::Tcp => self.connections.send(path, &packet, out),
+        }
     }
 
     /// Carries out an action that concerns keys or data packets of a session.
     fn of_data_channel(&mut self, end: End, action: Action, out: &mut Effects) {
-        let Some((_, link)) = self.links.find_mut(end) else {
+        let Some((_, link)) = self.ends.links.find_mut(end) else {
             return;
         };
         let payload = match action {
@@ -157,184 +155,14 @@ impl Ovpn {
             Action::NotifyExit(_) => &EXIT,
             _ => return,
         };
-        if let Some(packet) = link.datagram(payload) {
-            out.push(Effect::Datagram(Box::new(packet)));
-        }
-    }
-
-    /// Begins the PPP session of a user that has sent its password.
-    fn begin_user(&mut self, item: ItemId, login: &Login, now: Instant, out: &mut Effects) {
-        let Some(entry) = self.servers.get(&item) else {
-            return;
-        };
-        let settings = &entry.settings;
-        let client = settings.common.of_ppp(Role::Client, settings.methods);
-        let peer = Peer::user(client, &login.user, &login.password, &mut self.rng);
-        let end = End::Server(item, login.session);
-        let peer_id = (login.info.proto & TAKES_PEER_ID != 0).then_some(login.session);
-        let setup = LinkSetup {
-            end: LinkEnd::Server {
-                profile: settings.profile.clone(),
-                service: "".into(),
-            },
-            settings: Arc::new(settings.common.of_ppp(Role::Server, settings.methods)),
-            payload: settings.common.mtu,
-            caller_id: login.path.remote.ip().to_string().into(),
-            called_id: login.path.local.ip().to_string().into(),
-            port: SERVICE.into(),
-            circuit_id: None,
-            remote_id: None,
-            number: login.session,
-        };
-        let link = Link::new(end, login.path, peer_id, peer);
-        self.begin(link, setup, now, out);
-    }
-
-    /// Begins the PPP session of a client whose server has sent its options.
-    fn begin_client(&mut self, item: ItemId, opened: &Opened, now: Instant, out: &mut Effects) {
-        let settings = self.clients.settings(item).cloned();
-        let addresses = addresses(&opened.push);
-        let (Some(settings), Some((own, remote))) = (settings, addresses) else {
-            let message = "the server assigns no IPv4 address".to_owned();
-            out.log("ovpn,ppp,error", message);
-            self.feed_client(item, ClientEvent::Close, now, out);
-            return;
-        };
-        let mut common = settings.common.clone();
-        common.mtu = common.mtu.min(opened.push.mtu.unwrap_or(common.mtu));
-        let methods = Methods::NONE.with(Method::Pap);
-        let mut dns = opened.push.dns.iter().filter_map(|server| match server {
-            core::net::IpAddr::V4(server) => Some(*server),
-            core::net::IpAddr::V6(_) => None,
-        });
-        let assigns = Ipv4Grant {
-            local: remote,
-            remote: own,
-            dns: [dns.next(), dns.next()],
-            wins: [None; 2],
-        };
-        let peer = Peer::server(common.of_ppp(Role::Server, methods), assigns, &mut self.rng);
-        let setup = LinkSetup {
-            end: LinkEnd::Client(Arc::clone(&settings.dial)),
-            settings: Arc::new(common.of_ppp(Role::Client, methods)),
-            payload: common.mtu,
-            caller_id: opened.path.remote.ip().to_string().into(),
-            called_id: opened.path.remote.ip().to_string().into(),
-            port: SERVICE.into(),
-            circuit_id: None,
-            remote_id: None,
-            number: 0,
-        };
-        let link = Link::new(End::Client(item), opened.path, opened.peer_id, peer);
-        let id = self.begin(link, setup, now, out);
-        if !self.clients.linked(item, id) {
-            self.remove(id, out);
-            self.feed_client(item, ClientEvent::Close, now, out);
-            return;
-        }
-        if settings.takes_routes {
-            add_routes(id, &settings.dial.name, &opened.push, out);
-        }
-    }
-
-    /// Adds a link and begins both ends of its PPP session.
-    fn begin(&mut self, link: Link, setup: LinkSetup, now: Instant, out: &mut Effects) -> LinkId {
-        let id = self.links.add(link);
-        self.pending.push(LinkEvent::Up(id, Box::new(setup)));
-        let begun = self.links.get_mut(id).map(|link| link.peer.begin(now));
-        self.follow_peer(id, begun.unwrap_or_default(), now, out);
-        id
-    }
-
-    /// Passes the packets of this router's PPP sessions to the ends that stand for OpenVPN peers.
-    pub(super) fn deliver(&mut self, now: Instant, out: &mut Effects) {
-        for (id, packet) in core::mem::take(&mut self.inbox) {
-            let link = self.links.get_mut(id);
-            let outcomes = link.map(|link| link.peer.receive(&packet, now));
-            self.follow_peer(id, outcomes.unwrap_or_default(), now, out);
-        }
-    }
-
-    /// Does what the end that stands for an OpenVPN peer wants.
-    pub(super) fn follow_peer(
-        &mut self,
-        id: LinkId,
-        outcomes: Vec<Outcome>,
-        now: Instant,
-        out: &mut Effects,
-    ) {
-        for outcome in outcomes {
-            let Some(link) = self.links.get_mut(id) else {
-                return;
-            };
-            let was_open = link.is_open;
-            link.is_open |= matches!(outcome, Outcome::Open(_));
-            match (outcome, link.end) {
-                (Outcome::Packet(packet), _) => {
-                    self.pending.push(LinkEvent::Packet(id, packet));
-                }
-                (Outcome::Open(link), End::Server(item, session)) => {
-                    let entry = self.servers.get(&item);
-                    let grant = entry.map(|entry| grant(&entry.settings, &link));
-                    if let Some(grant) = grant {
-                        let event = ServerEvent::Accept(session, Box::new(grant));
-                        self.feed_server(item, event, now, out);
-                    }
-                }
-                (Outcome::Ended(reason), End::Server(item, session)) if !was_open => {
-                    let text = match reason {
-                        DownReason::CredentialsRefused(text) => text.to_string(),
-                        reason => reason.to_string(),
-                    };
-                    let event = ServerEvent::Refuse(session, &text);
-                    self.feed_server(item, event, now, out);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Reports the end of a session that this end did not request.
-    fn lose(&mut self, link: LinkId, reason: &Reason, out: &mut Effects) {
-        let Some(gone) = self.remove(link, out) else {
-            return;
-        };
-        let remote = gone.path.remote;
-        out.log("ovpn,info", format!("session with {remote}: {reason}"));
-        let down = match reason {
-            Reason::Timeout | Reason::Handshake | Reason::Disconnected => LinkDown::Interface,
-            Reason::Closed | Reason::Replaced | Reason::RefusedHere(_) => LinkDown::Removed,
-            _ => LinkDown::Peer,
-        };
-        self.pending.push(LinkEvent::Down(link, down));
-    }
-
-    fn client_closed(&mut self, item: ItemId, reason: &Reason, now: Instant, out: &mut Effects) {
-        let attempt = self.attempts.get_mut(&item);
-        if attempt.is_none_or(|attempt| core::mem::replace(&mut attempt.is_over, true)) {
-            return;
-        }
-        let link = self.links.find_mut(End::Client(item)).map(|(id, _)| id);
-        match link {
-            Some(link) => self.lose(link, reason, out),
-            None => {
-                if let Some(settings) = self.clients.settings(item) {
-                    let message = format!("{}: terminating... - {reason}", settings.dial.name);
-                    out.log("ovpn,ppp,info", message);
+        match link.path.transport {
+            Transport::Udp => {
+                if let Some(packet) = link.datagram(payload) {
+                    out.push(Effect::Datagram(Box::new(packet)));
                 }
             }
+            Transport::Tcp => self.connections.signal(&link.path, payload, out),
         }
-        self.clients.ended(item, now, out);
-    }
-
-    /// Forgets a link, and the routes that its server pushed.
-    pub(super) fn remove(&mut self, id: LinkId, out: &mut Effects) -> Option<Link> {
-        let gone = self.links.remove(id)?;
-        gone.session.set_sending(None);
-        if matches!(gone.end, End::Client(_)) {
-            out.push(Effect::Gone(owner(id)));
-        }
-        Some(gone)
     }
 }
 
@@ -361,66 +189,6 @@ fn log_opened(opened: &Opened, out: &mut Effects) {
             opened.path.remote, opened.suite.digest
         );
         out.log("ovpn,warning", message);
-    }
-}
-
-/// Returns the options for a user whose addresses are agreed.
-fn grant(settings: &Server, link: &Ipv4Link) -> Grant {
-    let keepalive = settings.keepalive;
-    let seconds = |count: u32| Duration::from_secs(count.into());
-    Grant {
-        push: Push {
-            topology: Topology::Subnet,
-            address: Some((link.local, settings.netmask)),
-            gateway: link.remote,
-            routes: settings.routes.clone(),
-            redirect: settings.redirect.clone(),
-            dns: link.dns.into_iter().flatten().map(Into::into).collect(),
-            ping: keepalive,
-            ping_restart: keepalive.map(|count| 2 * count),
-            ..Push::default()
-        },
-        ping: keepalive.map(seconds),
-        timeout: keepalive.map(|count| seconds(2 * count)),
-    }
-}
-
-/// Returns the addresses of this end and of the server.
-fn addresses(push: &Push) -> Option<(Ipv4Addr, Ipv4Addr)> {
-    let (own, other) = push.address?;
-    let remote = match push.topology {
-        Topology::Subnet => push.gateway.unwrap_or(own),
-        Topology::Net30 | Topology::PointToPoint => other,
-    };
-    Some((own, remote))
-}
-
-/// Owner of the routes that a server pushed.
-const fn owner(link: LinkId) -> Owner {
-    Owner {
-        feature: "ovpn-route",
-        number: link.0,
-    }
-}
-
-/// Adds the network of the clients and the pushed routes, over the client's interface. The gateway of a pushed route is
-/// the server.
-fn add_routes(link: LinkId, interface: &Name, push: &Push, out: &mut Effects) {
-    let network = match (push.topology, push.address) {
-        (Topology::Subnet, Some((own, mask))) => Some(Route {
-            network: own & mask,
-            mask,
-            gateway: None,
-            metric: None,
-        }),
-        _ => None,
-    };
-    for route in network.iter().chain(&push.routes) {
-        let len = route.mask.to_bits().leading_ones();
-        let net = Net::new(route.network, len as u8);
-        let distance = route.metric.and_then(|metric| u8::try_from(metric).ok());
-        let route = route_text::over::<V4>(net, None, interface, distance.unwrap_or(1).max(1));
-        out.object(owner(link), Made::Route4(route));
     }
 }
 

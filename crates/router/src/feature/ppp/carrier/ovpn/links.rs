@@ -7,12 +7,15 @@ use std::sync::Arc;
 use dataplane::encap::ovpn::Session;
 use machine::Rng;
 use openvpn::data::{Outgoing, Receiving, Sending, seal_all};
-use openvpn::{DataKeys, Path, SessionId, Traffic};
+use openvpn::{DataKeys, Device, Path, SessionId, Traffic};
+use wire::Mac;
 
 use super::super::links::LinkState;
 use super::peer::Peer;
+use super::settings::Common;
 use crate::feature::hear::Datagram;
 use crate::intent::ItemId;
+use crate::kind::ovpn::Ovpn;
 
 /// The OpenVPN end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +33,10 @@ pub(super) struct Link {
     pub(super) path: Path,
     /// Keys and addresses, which workers share.
     pub(super) session: Arc<Session>,
+    /// The session carries Ethernet frames.
+    pub(super) has_frames: bool,
+    /// Link address of the interface of such a session; `None` generates one.
+    pub(super) mac: Option<Mac>,
     pub(super) peer: Peer,
     /// Addresses are agreed: the end of PPP is no refusal any longer.
     pub(super) is_open: bool,
@@ -38,14 +45,26 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(end: End, path: Path, peer_id: Option<u32>, peer: Peer) -> Self {
+    /// Returns the link of a session of IP packets.
+    pub(super) fn new(end: End, session: Session, path: Path, peer: Peer) -> Self {
         Self {
             end,
             path,
-            session: Arc::new(Session::new(path.local, path.remote, peer_id)),
+            session: Arc::new(session),
+            has_frames: false,
+            mac: None,
             peer,
             is_open: false,
             keys: BTreeMap::new(),
+        }
+    }
+
+    /// Sets what the session carries, and the link address of its interface.
+    pub(super) fn with_device(self, settings: &Common) -> Self {
+        Self {
+            has_frames: settings.device == Device::Tap,
+            mac: settings.mac,
+            ..self
         }
     }
 
@@ -96,6 +115,15 @@ impl Link {
         seal_all(&mut packets);
         packets[0].result.ok()?;
         Some(datagram(&self.path, data))
+    }
+
+    /// Returns the kind of the session's interface.
+    pub(super) fn kind(&self) -> Ovpn {
+        Ovpn {
+            session: Arc::clone(&self.session),
+            has_frames: self.has_frames,
+            mac: self.mac,
+        }
     }
 
     /// Follows the other end to another address.

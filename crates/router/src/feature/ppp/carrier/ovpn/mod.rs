@@ -1,15 +1,20 @@
-//! OpenVPN over UDP: clients, and servers.
+//! OpenVPN: clients, and servers.
 //!
 //! ```text
 //! openvpn::Server, openvpn::Client ──login, addresses──▶ Peer ──PPP packets──▶ session (`ppp/`)
 //!                                  ──keys──▶ `dataplane::encap::ovpn::Session`
 //! ```
-//! The crate `openvpn` has the control channels as machines; their messages are datagrams of this router. A link is a
-//! session whose client has sent its password, or whose server has sent its options.
+//! The crate `openvpn` has the control channels as machines; their messages are datagrams of this router, or bytes of
+//! TCP connections (`connections.rs`). A link is a session whose client has sent its password, or whose server has sent
+//! its options. Each session has its own timers; workers report the sessions that need attention.
 
 mod actions;
+mod connections;
 mod links;
 mod peer;
+mod redirect;
+mod servers;
+mod sessions;
 mod settings;
 mod tls;
 
@@ -18,23 +23,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::DropReason;
+use dataplane::encap::ovpn::Notices;
 use dataplane::service::{Match, Rate, Service};
-use frame::InterfaceId;
-use machine::{Duration, Instant, Machine, Rng};
-use menu::{Changes, Store};
+use machine::{Duration, Instant, Rng};
+use menu::{Id, Item, Row, Store, Value};
 use openvpn::{
-    ClientEvent, ClientSettings, Device, Digest, Path, Protection, Renegotiation, ServerEvent,
-    ServerSettings, TlsConfig, Transport,
+    ClientEvent, ClientSettings, Digest, Path, Protection, Renegotiation, ServerEvent, TlsConfig,
+    Transport,
 };
 
+use self::connections::{Connections, Owner};
 use self::links::{End, Link};
-use self::settings::{Client, Server};
-use super::clients::{Clients, Step};
-use super::links::Links;
-use super::{Carrier, CarrierOutput, LinkEvent, LinkId, Registration, SharedTrust};
+use self::redirect::Redirect;
+use self::servers::ServerEntry;
+use self::settings::Client;
+use super::tunnel::{Ends, Tunnel};
+use super::{CarrierOutput, LinkId, Registration, SharedTrust, Sources};
+use crate::clock::DayClock;
+use crate::drive::timers::Timers;
 use crate::feature::certificate::CERTIFICATE;
 use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
-use crate::feature::{Effects, View, concerns, each_item};
+use crate::feature::stream::{StreamEvent, StreamForm, StreamRequest};
+use crate::feature::{Effect, Effects, View};
 use crate::intent::ItemId;
 use crate::kind::{AnyKind, ovpn as kind};
 use crate::running::Running;
@@ -50,153 +60,116 @@ const RATE: Rate = Rate {
 };
 /// First of the source ports of clients, and their number.
 const CLIENT_PORTS: (u16, u16) = (49_152, 16_384);
-/// Time between two looks at the traffic of the data channels.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Sessions of a server at once.
-const MAX_SESSIONS: usize = 65_536;
+/// Time between two looks at the sessions that workers reported.
+const NOTICE_INTERVAL: Duration = Duration::from_secs(1);
+/// Sessions that workers report at once; the others are reported later.
+const MAX_NOTICES: usize = 1024;
 
 pub(super) const CARRIER: Registration = Registration {
-    menus: &[kind::CLIENT_MENU, kind::SERVER_MENU, SERVER, CERTIFICATE],
-    create: |sources| Box::new(Ovpn::new(sources.secrets, Arc::clone(sources.trust))),
+    menus: Ovpn::MENUS,
+    create: |sources| Box::new(Ovpn::new(sources)),
 };
-
-/// A server item that works.
-struct ServerEntry {
-    settings: Server,
-    machine: openvpn::Server,
-}
 
 /// A client that connects or is connected.
 struct Attempt {
     machine: openvpn::Client,
     /// The end of the session is known: this end closed it.
     is_over: bool,
+    /// Number of its TCP connection.
+    connection: Option<u64>,
+}
+
+/// Something with a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerId {
+    /// Sessions of a server.
+    Server(ItemId),
+    /// The session of a client.
+    Client(ItemId),
+    /// The PPP end that stands for an OpenVPN peer.
+    Peer(LinkId),
+    /// A TCP connection that must have a session by then.
+    Connection(u64),
 }
 
 /// Clients and servers of OpenVPN.
 struct Ovpn {
+    ends: Ends<Client, Link>,
     servers: BTreeMap<ItemId, ServerEntry>,
-    clients: Clients<Client>,
+    /// Servers by transport and port.
+    listening: BTreeMap<(Transport, u16), ItemId>,
+    /// Reasons why enabled servers do not run.
+    faults: BTreeMap<ItemId, String>,
     /// TLS of clients, or why it does not work.
     tls: BTreeMap<ItemId, Result<TlsConfig, String>>,
     attempts: BTreeMap<ItemId, Attempt>,
-    /// Source ports of clients.
+    /// Source ports of clients, and clients by source port.
     ports: BTreeMap<ItemId, u16>,
-    links: Links<Link>,
-    /// Events of links for the next opportunity to report them.
-    pending: Vec<LinkEvent>,
+    by_port: BTreeMap<u16, ItemId>,
+    connections: Connections,
+    /// Links of clients whose servers redirect all packets, until their interfaces exist.
+    redirects: Vec<(LinkId, Redirect)>,
     /// PPP packets for the ends that stand for OpenVPN peers.
     inbox: Vec<(LinkId, Vec<u8>)>,
-    poll_at: Option<Instant>,
+    timers: Timers<TimerId>,
+    notices: Arc<Notices>,
+    notice_at: Option<Instant>,
     trust: SharedTrust,
+    clock: DayClock,
     rng: Rng,
 }
 
 impl core::fmt::Debug for Ovpn {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Ovpn")
-            .field("clients", &self.clients)
-            .field("links", &self.links)
+            .field("ends", &self.ends)
             .finish_non_exhaustive()
     }
 }
 
 impl Ovpn {
-    fn new(secrets: &mut Rng, trust: SharedTrust) -> Self {
+    fn new(sources: Sources<'_>) -> Self {
         Self {
+            ends: Ends::default(),
             servers: BTreeMap::new(),
-            clients: Clients::new(),
+            listening: BTreeMap::new(),
+            faults: BTreeMap::new(),
             tls: BTreeMap::new(),
             attempts: BTreeMap::new(),
             ports: BTreeMap::new(),
-            links: Links::default(),
-            pending: Vec::new(),
+            by_port: BTreeMap::new(),
+            connections: Connections::default(),
+            redirects: Vec::new(),
             inbox: Vec::new(),
-            poll_at: None,
-            trust,
-            rng: secrets.split(),
+            timers: Timers::default(),
+            notices: Arc::new(Notices::new(MAX_NOTICES)),
+            notice_at: None,
+            trust: Arc::clone(sources.trust),
+            clock: sources.clock.clone(),
+            rng: sources.secrets.split(),
         }
     }
 
-    /// Applies the settings of a server item; `None` for a disabled or removed item.
-    fn set_server(
-        &mut self,
-        id: ItemId,
-        settings: Option<Server>,
-        view: &View<'_>,
-        out: &mut Effects,
-    ) {
-        let ready = settings.and_then(|settings| {
-            let tls = tls::server(
-                view.store,
-                &self.trust.load(),
-                &settings.common.certificate,
-                settings.requires_certificate,
-                settings.common.only_tls12,
-            );
-            let port = settings.common.port;
-            let mut others = self.servers.iter().filter(|(other, _)| **other != id);
-            let other = others.find(|(_, other)| other.settings.common.port == port);
-            let fault = match (settings.common.missing, other) {
-                (Some(missing), _) => Some(missing.to_owned()),
-                (None, Some((_, other))) => Some(format!(
-                    "UDP port {port} belongs to the server {}: set another port",
-                    other.settings.name
-                )),
-                (None, None) => None,
-            };
-            match (fault, tls) {
-                (None, Ok(tls)) => Some((settings, tls)),
-                (Some(fault), _) | (None, Err(fault)) => {
-                    let message = format!("{}: {fault}", settings.name);
-                    out.log("ovpn,error", message);
-                    None
-                }
-            }
-        });
-        let Some((settings, tls)) = ready else {
-            if self.servers.contains_key(&id) {
-                self.feed_server(id, ServerEvent::Shutdown, view.now, out);
-                self.servers.remove(&id);
-            }
-            return;
-        };
-        let of_machine = server_settings(&settings, tls);
-        match self.servers.get_mut(&id) {
-            Some(entry) if entry.settings.common.port == settings.common.port => {
-                entry.settings = settings;
-                let event = ServerEvent::Configure(Box::new(of_machine));
-                self.feed_server(id, event, view.now, out);
-            }
-            _ => {
-                if self.servers.contains_key(&id) {
-                    self.feed_server(id, ServerEvent::Shutdown, view.now, out);
-                }
-                let machine = openvpn::Server::new(of_machine, self.rng.split());
-                self.servers.insert(id, ServerEntry { settings, machine });
-            }
-        }
-    }
-
-    /// Prepares TLS and the source port of a client; `None` for a disabled or removed item.
-    fn prepare(&mut self, id: ItemId, settings: Option<&Client>, store: &Store) {
-        let Some(settings) = settings else {
-            self.tls.remove(&id);
-            self.ports.remove(&id);
-            return;
-        };
+    /// Returns the TLS configuration of a client, or why it does not work.
+    fn client_tls(&self, settings: &Client, store: &Store) -> Result<TlsConfig, String> {
         let common = &settings.common;
-        let config = tls::client(
+        tls::client(
             store,
             &self.trust.load(),
             &common.certificate,
             settings.verifies,
             common.only_tls12,
-        );
-        self.tls.insert(id, config);
-        if !self.ports.contains_key(&id) {
+        )
+    }
+
+    /// Gives a client its source port, or takes it back.
+    fn assign_port(&mut self, id: ItemId, is_needed: bool) {
+        if is_needed && !self.ports.contains_key(&id) {
             let port = self.free_port();
             self.ports.insert(id, port);
+            self.by_port.insert(port, id);
+        } else if !is_needed && let Some(port) = self.ports.remove(&id) {
+            self.by_port.remove(&port);
         }
     }
 
@@ -205,75 +178,41 @@ impl Ovpn {
         let (first, count) = CLIENT_PORTS;
         loop {
             let port = first + self.rng.below(count.into()) as u16;
-            let is_used = self.ports.values().any(|own| *own == port);
-            if !is_used || self.ports.len() >= usize::from(count) {
+            if !self.by_port.contains_key(&port) || self.by_port.len() >= usize::from(count) {
                 return port;
             }
         }
     }
 
-    fn step(&mut self, step: Step, now: Instant, out: &mut Effects) {
-        match step {
-            Step::Hangup(client) => {
-                if let Some(attempt) = self.attempts.get_mut(&client) {
-                    attempt.is_over = true;
-                }
-                self.feed_client(client, ClientEvent::Close, now, out);
-            }
-            Step::Close(link) => self.pending.push(LinkEvent::Close(link)),
-            Step::Dial(client, remote) => self.connect(client, remote, now, out),
-        }
-    }
-
-    /// Connects a client to its server.
-    fn connect(&mut self, client: ItemId, remote: IpAddr, now: Instant, out: &mut Effects) {
-        let Some(settings) = self.clients.settings(client).cloned() else {
+    /// Begins the session of a client over a path.
+    fn connect(&mut self, client: ItemId, path: Path, now: Instant, out: &mut CarrierOutput<'_>) {
+        let settings = self.ends.clients.settings(client).cloned();
+        let Some((settings, Some(Ok(tls)))) = settings.zip(Some(self.tls.get(&client))) else {
             return;
         };
-        let tls = match self.tls.get(&client) {
-            Some(Ok(tls)) => tls.clone(),
-            Some(Err(fault)) => {
-                let message = format!("{}: {fault}", settings.dial.name);
-                out.log("ovpn,ppp,error", message);
-                return self.clients.ended(client, now, out);
-            }
-            None => return self.clients.ended(client, now, out),
-        };
-        let port = self.ports.get(&client).copied();
-        let path = Path {
-            local: SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port.unwrap_or(0)),
-            remote: SocketAddr::new(remote, settings.common.port),
-            transport: Transport::Udp,
-        };
-        let machine = openvpn::Client::new(self.rng.split());
-        let attempt = Attempt {
-            machine,
-            is_over: false,
-        };
-        self.attempts.insert(client, attempt);
         let event = ClientEvent::Connect {
-            settings: Box::new(client_settings(&settings, tls)),
+            settings: Box::new(client_settings(&settings, tls.clone())),
             path,
-            unix_time: 0,
+            unix_time: self.clock.now().unix_seconds as u32,
         };
         self.feed_client(client, event, now, out);
     }
 
-    /// Looks at the traffic of the data channels.
-    fn poll(&mut self, now: Instant, out: &mut Effects) {
-        for id in self.links.ids() {
-            let Some(link) = self.links.get_mut(id) else {
+    /// Handles the sessions that workers reported: the other end moved or ended them, or their key is used up.
+    fn follow_notices(&mut self, now: Instant, out: &mut CarrierOutput<'_>) {
+        for _ in 0..MAX_NOTICES {
+            let Some(number) = self.notices.take() else {
+                return;
+            };
+            let Some(link) = self.ends.links.get_mut(LinkId(number)) else {
                 continue;
             };
-            let (end, traffic) = (link.end, link.traffic());
-            let has_exit = link.session.has_exit();
+            link.session.acknowledge();
+            let (end, traffic, has_exit) = (link.end, link.traffic(), link.session.has_exit());
             let moved = link.session.take_moved();
-            let moved = moved.map(|remote| link.relocate(remote));
-            let outcomes = link.peer.tick(now);
-            self.follow_peer(id, outcomes, now, out);
             match end {
                 End::Server(item, session) => {
-                    if let Some(path) = moved {
+                    if let Some(path) = moved.map(|remote| link.relocate(remote)) {
                         self.feed_server(item, ServerEvent::Moved(session, path), now, out);
                     }
                     self.feed_server(item, ServerEvent::Traffic(session, traffic), now, out);
@@ -281,6 +220,7 @@ impl Ovpn {
                         self.feed_server(item, ServerEvent::ExitReceived(session), now, out);
                     }
                 }
+                // A client stays with its server's address.
                 End::Client(item) => {
                     self.feed_client(item, ClientEvent::Traffic(traffic), now, out);
                     if has_exit {
@@ -289,24 +229,20 @@ impl Ovpn {
                 }
             }
         }
-        self.attempts
-            .retain(|_, attempt| attempt.machine.has_session());
     }
-}
 
-/// Returns the settings of a server's machine.
-fn server_settings(settings: &Server, tls: TlsConfig) -> ServerSettings {
-    ServerSettings {
-        tls,
-        device: Device::Tun,
-        mtu: settings.common.mtu,
-        ciphers: settings.common.ciphers.clone(),
-        digests: settings.common.digests.clone(),
-        renegotiation: Renegotiation {
-            after: settings.renegotiation.map(Duration::from_secs),
-            bytes: None,
-        },
-        max_sessions: MAX_SESSIONS,
+    /// Runs one due timer.
+    fn run_timer(&mut self, due: TimerId, now: Instant, out: &mut CarrierOutput<'_>) {
+        match due {
+            TimerId::Server(item) => self.tick_server(item, now, out),
+            TimerId::Client(item) => self.tick_client(item, now, out),
+            TimerId::Peer(id) => {
+                let link = self.ends.links.get_mut(id);
+                let outcomes = link.map(|link| link.peer.tick(now));
+                self.follow_peer(id, outcomes.unwrap_or_default(), now, out);
+            }
+            TimerId::Connection(number) => self.connection_due(number, now, out),
+        }
     }
 }
 
@@ -319,8 +255,8 @@ fn client_settings(settings: &Client, tls: TlsConfig) -> ClientSettings {
     });
     ClientSettings {
         tls,
-        protection: Protection::None,
-        device: Device::Tun,
+        protection: settings.protection.clone(),
+        device: settings.common.device,
         mtu: settings.common.mtu,
         ciphers: settings.common.ciphers.clone(),
         digest: settings
@@ -338,30 +274,29 @@ fn client_settings(settings: &Client, tls: TlsConfig) -> ClientSettings {
     }
 }
 
-impl Carrier for Ovpn {
-    fn service(&self) -> &'static str {
-        SERVICE
+impl Tunnel for Ovpn {
+    type Client = Client;
+    type Link = Link;
+
+    const SERVICE: &'static str = SERVICE;
+    const MENUS: &'static [&'static str] =
+        &[kind::CLIENT_MENU, kind::SERVER_MENU, SERVER, CERTIFICATE];
+    const CLIENT_MENU: &'static str = kind::CLIENT_MENU;
+    const BINDING_MENU: &'static str = kind::SERVER_MENU;
+
+    fn ends(&self) -> &Ends<Client, Link> {
+        &self.ends
     }
 
-    fn menus(&self) -> &'static [&'static str] {
-        CARRIER.menus
-    }
-
-    fn client_menu(&self) -> Option<&'static str> {
-        Some(kind::CLIENT_MENU)
-    }
-
-    fn binding_menu(&self) -> Option<&'static str> {
-        Some(kind::SERVER_MENU)
+    fn ends_mut(&mut self) -> &mut Ends<Client, Link> {
+        &mut self.ends
     }
 
     fn services(&self) -> Vec<Service> {
-        let servers = self
-            .servers
-            .values()
-            .map(|entry| entry.settings.common.port);
-        let clients = self.ports.values().copied();
-        let ports: BTreeSet<u16> = servers.chain(clients).collect();
+        let servers = self.listening.keys();
+        let servers = servers.filter(|(transport, _)| *transport == Transport::Udp);
+        let clients = self.by_port.keys().copied();
+        let ports: BTreeSet<u16> = servers.map(|(_, port)| *port).chain(clients).collect();
         if ports.is_empty() {
             return Vec::new();
         }
@@ -372,52 +307,29 @@ impl Carrier for Ovpn {
         vec![Service::new(SERVICE, matches.collect::<Vec<_>>(), RATE)]
     }
 
-    fn apply_changes(
-        &mut self,
-        view: &View<'_>,
-        changes: Option<&Changes>,
-        out: &mut CarrierOutput<'_>,
-    ) {
-        let mut servers = BTreeMap::new();
-        let mut clients = BTreeMap::new();
-        // A changed certificate concerns all items, as each may use it.
-        let all = changes.filter(|_| concerns(&[CERTIFICATE], changes));
-        for changes in [Some(changes), all.map(|_| None)].into_iter().flatten() {
-            each_item(view, SERVER, changes, |id, item| {
-                servers.insert(id, item.and_then(Server::read));
-            });
-            each_item(view, kind::CLIENT_MENU, changes, |id, item| {
-                clients.insert(id, item.and_then(Client::read));
-            });
-        }
-        if !servers.is_empty() {
-            // A server that ends or moves leaves its port to another one.
-            each_item(view, SERVER, None, |id, item| {
-                let settings = || item.and_then(Server::read);
-                servers.entry(id).or_insert_with(settings);
-            });
-        }
-        let (ended, others): (Vec<_>, Vec<_>) = servers
-            .into_iter()
-            .partition(|(_, settings)| settings.is_none());
-        for (id, settings) in ended.into_iter().chain(others) {
-            self.set_server(id, settings, view, out.effects);
-        }
-        for (id, settings) in clients {
-            self.prepare(id, settings.as_ref(), view.store);
-            if let Some(step) = self.clients.set(id, settings, view.now, out.effects) {
-                self.step(step, view.now, out.effects);
+    fn configure(&mut self, view: &View<'_>, out: &mut CarrierOutput<'_>) {
+        self.configure_servers(view, out);
+        // Clients use a changed certificate, or a new authority, from the next session on.
+        for id in self.tls.keys().copied().collect::<Vec<_>>() {
+            if let Some(settings) = self.ends.clients.settings(id) {
+                let tls = self.client_tls(settings, view.store);
+                self.tls.insert(id, tls);
             }
         }
-        out.events.append(&mut self.pending);
     }
 
-    fn interfaces_changed(
-        &mut self,
-        _: &BTreeSet<InterfaceId>,
-        _: &Running<'_>,
-        _: &mut CarrierOutput<'_>,
-    ) {
+    fn read_client(&mut self, id: ItemId, item: Option<&Item>, store: &Store) -> Option<Client> {
+        let settings = item.and_then(Client::read);
+        let is_udp = |settings: &Client| settings.common.transport == Transport::Udp;
+        self.assign_port(id, settings.as_ref().is_some_and(is_udp));
+        match &settings {
+            Some(settings) => {
+                let tls = self.client_tls(settings, store);
+                self.tls.insert(id, tls);
+            }
+            None => _ = self.tls.remove(&id),
+        }
+        settings
     }
 
     fn receive(
@@ -426,92 +338,151 @@ impl Carrier for Ovpn {
         running: &Running<'_>,
         out: &mut CarrierOutput<'_>,
     ) -> ReceiveOutcome {
-        if heard.service != SERVICE {
-            return ReceiveOutcome::NotMine;
-        }
         let Some((remote, local, packet)) = heard.datagram() else {
             return ReceiveOutcome::Bad(DropReason::OvpnMalformed);
         };
+        let transport = Transport::Udp;
         let path = Path {
             local,
             remote,
-            transport: Transport::Udp,
+            transport,
         };
         let (now, port) = (running.now, local.port());
-        let mut servers = self.servers.iter();
-        let server = servers.find(|(_, entry)| entry.settings.common.port == port);
-        let server = server.map(|(id, _)| *id);
-        let client = self.ports.iter().find(|(_, own)| **own == port);
-        let client = client.map(|(id, _)| *id);
-        let dropped = match (server, client) {
+        let server = self.listening.get(&(transport, port)).copied();
+        let dropped = match (server, self.by_port.get(&port).copied()) {
             (Some(id), _) => {
                 let event = ServerEvent::Received { path, packet };
-                self.feed_server(id, event, now, out.effects)
+                self.feed_server(id, event, now, out)
             }
+            // The session has no link yet.
+            (None, Some(_)) if openvpn::is_data(packet) => Some(DropReason::OvpnKey),
             (None, Some(id)) => {
                 let event = ClientEvent::Received { path, packet };
-                self.feed_client(id, event, now, out.effects)
+                self.feed_client(id, event, now, out)
             }
             (None, None) => Some(DropReason::OvpnUnknown),
         };
-        out.events.append(&mut self.pending);
         dropped.map_or(ReceiveOutcome::Taken, ReceiveOutcome::Bad)
     }
 
-    fn tick(&mut self, now: Instant, out: &mut CarrierOutput<'_>) {
-        while let Some(step) = self.clients.due(now) {
-            self.step(step, now, out.effects);
-        }
-        self.deliver(now, out.effects);
-        self.tick_machines(now, out.effects);
-        if self.poll_at.is_none_or(|at| at <= now) {
-            self.poll(now, out.effects);
-            let is_needed = !self.links.is_empty() || !self.attempts.is_empty();
-            self.poll_at = is_needed.then(|| now + POLL_INTERVAL);
-        }
-        out.events.append(&mut self.pending);
+    fn stream(&mut self, event: &StreamEvent, now: Instant, out: &mut CarrierOutput<'_>) {
+        self.follow_connection(event, now, out);
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        if !(self.pending.is_empty() && self.inbox.is_empty()) {
+    fn dial(&mut self, client: ItemId, remote: IpAddr, now: Instant, out: &mut CarrierOutput<'_>) {
+        let Some(settings) = self.ends.clients.settings(client).cloned() else {
+            return;
+        };
+        if let Some(Err(fault)) = self.tls.get(&client) {
+            let message = format!("{}: {fault}", settings.dial.name);
+            out.effects.log("ovpn,ppp,error", message);
+            return self.ends.clients.ended(client, now, out.effects);
+        }
+        let to = SocketAddr::new(remote, settings.common.port);
+        let transport = settings.common.transport;
+        let mut attempt = Attempt {
+            machine: openvpn::Client::new(self.rng.split()),
+            is_over: false,
+            connection: None,
+        };
+        match transport {
+            Transport::Udp => {
+                self.attempts.insert(client, attempt);
+                let port = self.ports.get(&client).copied().unwrap_or(0);
+                let path = Path {
+                    local: SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port),
+                    remote: to,
+                    transport,
+                };
+                self.connect(client, path, now, out);
+            }
+            Transport::Tcp => {
+                let stream = self.connections.open(Owner::Client(client), to);
+                attempt.connection = Some(stream.number);
+                self.attempts.insert(client, attempt);
+                out.effects.push(Effect::Stream(StreamRequest::Connect {
+                    stream,
+                    to,
+                    proxy: None,
+                    tls: None,
+                    form: StreamForm::OpenVpn,
+                }));
+            }
+        }
+    }
+
+    fn hang_up(&mut self, client: ItemId, now: Instant, out: &mut CarrierOutput<'_>) {
+        if let Some(attempt) = self.attempts.get_mut(&client) {
+            attempt.is_over = true;
+        }
+        self.feed_client(client, ClientEvent::Close, now, out);
+        self.end_connection_of(client, now);
+    }
+
+    fn run_timers(&mut self, now: Instant, out: &mut CarrierOutput<'_>) {
+        self.deliver(now, out);
+        while let Some(due) = self.timers.due(now) {
+            self.run_timer(due, now, out);
+        }
+        if self.notice_at.is_some_and(|at| at <= now) {
+            self.follow_notices(now, out);
+            self.notice_at = None;
+        }
+        if self.notice_at.is_none() && !self.ends.links.is_empty() {
+            self.notice_at = Some(now + NOTICE_INTERVAL);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        if !self.inbox.is_empty() {
             return Some(Instant::ZERO);
         }
-        let servers = self
-            .servers
-            .values()
-            .filter_map(|entry| entry.machine.deadline());
-        let clients = { self.attempts.values() }.filter_map(|attempt| attempt.machine.deadline());
-        let machines = servers.chain(clients).map(|(at, _)| at);
-        let needs_poll = self.poll_at.is_none() && !self.links.is_empty();
-        let poll = self.poll_at.or_else(|| needs_poll.then_some(Instant::ZERO));
-        machines.chain(self.clients.deadline()).chain(poll).min()
+        let notices = match self.notice_at {
+            None if !self.ends.links.is_empty() => Some(Instant::ZERO),
+            at => at,
+        };
+        self.timers.deadline().into_iter().chain(notices).min()
     }
 
     fn send(&mut self, link: LinkId, packet: &[u8], _: &mut Effects) {
         self.inbox.push((link, packet.to_vec()));
     }
 
-    fn kind(&self, link: LinkId) -> Option<AnyKind> {
-        let session = self.links.get(link)?.session.clone();
-        Some(kind::Ovpn { session }.into())
-    }
-
-    fn opened(&mut self, link: LinkId) {
-        if let Some(End::Client(client)) = self.links.get(link).map(|link| link.end) {
-            self.clients.opened(client);
+    fn interfaces_changed(&mut self, running: &Running<'_>, out: &mut CarrierOutput<'_>) {
+        for (link, redirect) in core::mem::take(&mut self.redirects) {
+            if self.ends.links.get(link).is_some() {
+                redirect.add_routes(running, out.effects);
+            }
         }
     }
 
-    fn close(&mut self, link: LinkId, now: Instant, out: &mut Effects) {
-        let Some(gone) = self.remove(link, out) else {
-            return;
+    fn annotate(&self, item: Id, row: &mut Row) {
+        let name = match self
+            .ends
+            .clients
+            .settings(item.0)
+            .map(|own| &own.protection)
+        {
+            Some(Protection::TlsAuth { .. }) => "tls-auth",
+            Some(Protection::TlsCrypt { .. }) => "tls-crypt",
+            Some(Protection::None) | None => return,
         };
-        match gone.end {
+        row.set(name, Value::Bool(true));
+    }
+
+    fn kind(&self, link: &Link) -> Option<AnyKind> {
+        Some(link.kind().into())
+    }
+
+    fn closed(&mut self, id: LinkId, link: Link, now: Instant, out: &mut CarrierOutput<'_>) {
+        self.forget(id, &link, now, out);
+        match link.end {
             End::Server(item, session) => {
                 self.feed_server(item, ServerEvent::Close(session), now, out);
             }
             End::Client(item) => {
-                let notifies = self.clients.settings(item).is_none_or(|own| own.notifies);
+                let settings = self.ends.clients.settings(item);
+                let notifies = settings.is_none_or(|own| own.notifies);
                 if let Some(attempt) = self.attempts.get_mut(&item) {
                     attempt.is_over = true;
                 }
@@ -520,22 +491,7 @@ impl Carrier for Ovpn {
                     false => ClientEvent::Disconnected,
                 };
                 self.feed_client(item, event, now, out);
-                self.clients.ended(item, now, out);
             }
         }
-    }
-
-    fn resolved(
-        &mut self,
-        name: &str,
-        addresses: &[IpAddr],
-        now: Instant,
-        out: &mut CarrierOutput<'_>,
-    ) {
-        self.clients.resolved(name, addresses, now, out.effects);
-    }
-
-    fn client_status(&self, item: menu::Id) -> Option<&'static str> {
-        self.clients.status(item.0)
     }
 }

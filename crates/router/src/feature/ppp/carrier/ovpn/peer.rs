@@ -11,8 +11,12 @@ use ppp::{Action, Credentials, DownReason, Event, Grant, Ipv4Grant, Ipv4Link, Pa
 #[derive(Debug)]
 pub(super) struct Peer {
     machine: ppp::Session,
-    /// Addresses for this router's end, if the peer is an OpenVPN server.
+    /// Addresses for this router's end, if the peer is an OpenVPN server that assigns some.
     assigns: Option<Ipv4Grant>,
+    /// The session carries Ethernet frames, which need no addresses.
+    has_frames: bool,
+    /// Addresses, once they are agreed.
+    ipv4: Option<Ipv4Link>,
 }
 
 /// Something that the end wants.
@@ -20,8 +24,8 @@ pub(super) struct Peer {
 pub(super) enum Outcome {
     /// A PPP packet for the other end.
     Packet(Vec<u8>),
-    /// Addresses are agreed.
-    Open(Ipv4Link),
+    /// The session is open. A session of frames may have no addresses.
+    Open(Option<Ipv4Link>),
     /// The session ended.
     Ended(DownReason),
 }
@@ -41,15 +45,17 @@ impl Peer {
     }
 
     /// Returns the end of a server, which has assigned these addresses.
-    pub(super) fn server(settings: Settings, assigns: Ipv4Grant, rng: &mut Rng) -> Self {
-        Self::new(settings, Some(assigns), rng)
+    pub(super) fn server(settings: Settings, assigns: Option<Ipv4Grant>, rng: &mut Rng) -> Self {
+        Self::new(settings, assigns, rng)
     }
 
     fn new(settings: Settings, assigns: Option<Ipv4Grant>, rng: &mut Rng) -> Self {
         let payload = settings.max_mtu;
         Self {
+            has_frames: settings.carries_frames,
             machine: ppp::Session::new(Arc::new(settings), payload, rng.split()),
             assigns,
+            ipv4: None,
         }
     }
 
@@ -61,6 +67,11 @@ impl Peer {
     /// Handles a packet of the other end.
     pub(super) fn receive(&mut self, packet: &[u8], now: Instant) -> Vec<Outcome> {
         self.handle(Event::Packet(packet), now)
+    }
+
+    /// Returns when [`Self::tick`] is due next.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.machine.deadline().map(|(at, _)| at)
     }
 
     /// Handles due timers.
@@ -81,7 +92,14 @@ impl Peer {
         for action in actions {
             match action {
                 Action::Send(packet) => outcomes.push(Outcome::Packet(packet.to_vec())),
-                Action::Ipv4Up(link) => outcomes.push(Outcome::Open(link)),
+                Action::Ipv4Up(link) => {
+                    self.ipv4 = Some(link);
+                    if !self.has_frames {
+                        outcomes.push(Outcome::Open(Some(link)));
+                    }
+                }
+                // It follows IPCP.
+                Action::BridgeUp(_) => outcomes.push(Outcome::Open(self.ipv4)),
                 Action::Down(reason) => outcomes.push(Outcome::Ended(reason)),
                 // The server was authenticated by TLS.
                 Action::Verify(_) => {

@@ -476,6 +476,7 @@ fn setup(settings: &Settings, session: &Session, payload: u16) -> LinkSetup {
         circuit_id: None,
         remote_id: None,
         number: session.number.into(),
+        ipv6: None,
     }
 }
 

@@ -353,6 +353,7 @@ impl Servers {
             circuit_id: text(&opened.circuit_id),
             remote_id: text(&opened.remote_id),
             number: key.session.number.into(),
+            ipv6: None,
         };
         let link = Link {
             key,

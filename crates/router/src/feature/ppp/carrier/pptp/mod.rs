@@ -13,7 +13,7 @@ use dataplane::DropReason;
 use dataplane::service::{Match, Rate, Service};
 use frame::InterfaceId;
 use machine::{Duration, Instant, Machine, Rng};
-use menu::Item;
+use menu::{Item, Store};
 use pptp::gre::Packet;
 use pptp::{Action, ConnectionId, Endpoint, Event, Fault, Opened, Reason};
 use wire::{Protocol, ipv4};
@@ -287,7 +287,7 @@ impl Tunnel for Pptp {
         self.feed(Event::Configure(settings), view.now, out);
     }
 
-    fn read_client(&mut self, _: ItemId, item: Option<&Item>) -> Option<Client> {
+    fn read_client(&mut self, _: ItemId, item: Option<&Item>, _: &Store) -> Option<Client> {
         item.and_then(Client::read)
     }
 
@@ -353,8 +353,10 @@ impl Tunnel for Pptp {
         machine.into_iter().chain(self.timers.deadline()).min()
     }
 
-    fn send(&self, link: &Link, packet: &[u8], out: &mut Effects) {
-        out.send(Outgoing::packet(InterfaceId::NONE, link.packet(packet)));
+    fn send(&mut self, link: LinkId, packet: &[u8], out: &mut Effects) {
+        if let Some(link) = self.ends.links.get(link) {
+            out.send(Outgoing::packet(InterfaceId::NONE, link.packet(packet)));
+        }
     }
 
     fn kind(&self, link: &Link) -> Option<AnyKind> {
@@ -393,6 +395,7 @@ fn setup(opened: &Opened, end: LinkEnd, settings: Arc<ppp::Settings>) -> LinkSet
         circuit_id: None,
         remote_id: None,
         number: opened.call.into(),
+        ipv6: None,
     }
 }
 

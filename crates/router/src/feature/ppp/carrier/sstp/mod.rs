@@ -14,7 +14,7 @@ use dataplane::encap::stream::is_data;
 use dataplane::service::Service;
 use dataplane::stream::ChannelId;
 use machine::{Instant, Machine, Rng};
-use menu::Item;
+use menu::{Item, Store};
 use sstp::{Action, ConnectionId, Endpoint, Event, Fault, Opened, Reason, SessionKeys};
 
 use self::settings::{Client, SERVICES, Server};
@@ -231,6 +231,7 @@ impl Sstp {
             circuit_id: None,
             remote_id: None,
             number: self.last_channel,
+            ipv6: None,
         };
         match tunnel::add_link(self, link) {
             Some(id) => out.events.push(LinkEvent::Up(id, Box::new(setup))),
@@ -346,7 +347,7 @@ impl Tunnel for Sstp {
         self.feed(Event::Configure(settings), view.now, out);
     }
 
-    fn read_client(&mut self, _: ItemId, item: Option<&Item>) -> Option<Client> {
+    fn read_client(&mut self, _: ItemId, item: Option<&Item>, _: &Store) -> Option<Client> {
         item.and_then(Client::read)
     }
 
@@ -421,7 +422,10 @@ impl Tunnel for Sstp {
         self.machine.deadline().map(|(at, _)| at)
     }
 
-    fn send(&self, link: &Link, packet: &[u8], out: &mut Effects) {
+    fn send(&mut self, link: LinkId, packet: &[u8], out: &mut Effects) {
+        let Some(link) = self.ends.links.get(link) else {
+            return;
+        };
         let Some(header) = sstp::data_header(PPP_ADDRESS.len() + packet.len()) else {
             return out.push(Effect::Lost(DropReason::TooBig, 1));
         };
