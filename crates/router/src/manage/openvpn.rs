@@ -217,7 +217,10 @@ impl CommandContext<'_> {
         if let Some(der) = { self.store.named("certificate", name) }.and_then(|item| der_of(item)) {
             return Ok(export::to_pem(kind, &der));
         }
-        let contents = self.read(name, ".crt")?;
+        let contents = self.read(name, ".crt").map_err(|reason| match reason {
+            Reason::Denied => reason,
+            reason => Reason::failure(format!("{name}: {reason}")),
+        })?;
         let found = import::read(&contents, "");
         let found = found.map_err(|why| Reason::failure(format!("{name}: {why}")))?;
         let all = found.certificates.iter();
