@@ -419,7 +419,8 @@ mod tests {
     fn who_is_signed_by_a_trusted_authority_is_believed() {
         let key = Key::new(KeySize::P256).expect("a key");
         let ca = self_signed(&template("ca", &["key-cert-sign"]), &key).expect("a certificate");
-        let authority = Authority::new(&ca, key.der().expect("its own"), Digest::Sha256).expect("its own");
+        let authority =
+            Authority::new(&ca, key.der().expect("its own"), Digest::Sha256).expect("its own");
         let server = template("host.example", &["digital-signature", "tls-server"]);
         let server = signed(&server, &key, authority).expect("a certificate");
         let mut trust = Trust::new("untrusted");
