@@ -76,8 +76,8 @@ fn a_packet_that_is_protected_allocates_nothing() {
     assert_eq!((result, rows), (Ok(()), 3 * PROTECTED.len()));
     let mut rows = 0;
     let result = keyed(&options, KEYED, &mut |_| rows += 1);
-    // Three lengths of frames for WireGuard, two for EoIP.
-    assert_eq!((result, rows), (Ok(()), 2 * 3 + 4 * 2));
+    // Three lengths of frames for WireGuard and OpenVPN, two for EoIP.
+    assert_eq!((result, rows), (Ok(()), (2 + 4) * 3 + 4 * 2));
 }
 
 #[test]
