@@ -686,7 +686,7 @@ fn forget_verifiers(menu: &Menu, values: &mut [Option<Value>]) {
     let name = name.and_then(|place| values.get(place)?.as_ref()?.as_str().map(str::to_owned));
     for (property, value) in menu.all_properties().zip(values) {
         let text = value.as_ref().and_then(Value::as_str);
-        let sealed = text.filter(|_| property.sealed).map(Sealed::parse);
+        let sealed = text.filter(|_| property.is_password()).map(Sealed::parse);
         let strange = sealed.filter(|sealed| sealed.is_of_another(name.as_deref()));
         if let Some(sealed) = strange {
             *value = Some(Value::text(sealed.seal));

@@ -137,6 +137,11 @@ impl Property {
         self
     }
 
+    /// Returns true for a password: a sealed value that users set. Internal values are sealed too, but not parsed.
+    pub const fn is_password(&self) -> bool {
+        self.sealed && !self.read_only
+    }
+
     /// Declares an internal value: written by the router only, and never shown.
     #[must_use]
     pub const fn kept(mut self) -> Self {
