@@ -225,7 +225,7 @@ impl Attempt {
         Sealed::parse(usable?.seal.as_str()).verifier(&self.name)
     }
 
-    /// True if the user has a password, but no verifier of it for this name.
+    /// Returns true if the user's password has no verifier for the user's name.
     pub fn lacks_verifier(&self) -> bool {
         let has_password = |user: &User| user.may_use_password(self.service);
         self.user.as_ref().is_some_and(has_password) && self.verifier().is_none()

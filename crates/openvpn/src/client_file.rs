@@ -1,7 +1,7 @@
 //! Client configuration files (`.ovpn`), as OpenVPN reads them: one option a line, blocks for certificates and keys.
 //!
-//! Options that would change the packets on the wire, and that the client of this crate does not have, are refused with
-//! their line. Options that concern the program alone are left out.
+//! The parser refuses options that change packets on the wire and that the client of this crate lacks, with the number
+//! of their line. It leaves out options that concern the program `openvpn` alone.
 
 mod read;
 mod write;

@@ -1,4 +1,5 @@
-//! Packets that come at one time pass their leaves together: each leaf is charged once for all its packets.
+//! The limits of packets that come at one time, such as those of a vector: a leaf queue is charged once for all its
+//! packets.
 //!
 //! A leaf whose limits have tokens for all packets of the tree lets each pass, in whatever order they come. If a leaf
 //! of a tree may not have them, the packets of that tree are asked one by one, in order, by [`Node::pass`].
@@ -22,7 +23,7 @@ pub struct Together {
     groups: [Group; TOGETHER],
     /// The group of each packet.
     of: [u16; TOGETHER],
-    /// Most leaves of the last packets had one packet each: it costs more to group such packets than to ask one by one.
+    /// The last packets had more leaves than half their number: grouping such packets costs more than it saves.
     is_spread: bool,
     /// Number of rounds since packets were grouped last.
     since: u8,

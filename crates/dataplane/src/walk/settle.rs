@@ -71,8 +71,7 @@ pub(crate) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
                 single::walk_on(cx, whole, outlet);
             }
         }
-        // Only the tracer has this exit.
-        // Only traces exit there.
+        // Both exits occur in traces only.
         Exit::Stream => outlet.pool.free(frame),
         Exit::Flood => outlet.discard(frame, DropReason::BridgeNowhere),
         Exit::HandOver(worker) => {

@@ -7,7 +7,7 @@ use crate::event::{State, Why};
 use crate::message::Chain;
 
 impl Sa {
-    /// Sends a message with the local proof, and returns it. Postpones it if the key has not signed yet.
+    /// Returns the message with the local proof, which is sent. A message whose key has not signed yet is sent later.
     pub(super) fn prove(
         &mut self,
         message: Proving,
