@@ -14,30 +14,8 @@ export CARGO_INCREMENTAL=0
 # Most namespace tests wait for events, so more tests than cores can run at a time.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 
-# Runs cargo with the same packages each time: other features would compile everything again.
-tests() {
-    cargo test --locked --workspace --no-fail-fast "$@" 2>&1
-}
-
-# All test targets of the workspace but `netns`.
-others() {
-    printf -- '--lib --bins'
-    printf '%s\n' crates/*/tests/*.rs crates/*/tests/*/main.rs |
-        sed -E 's,/main\.rs$,,; s,.*/,,; s,\.rs$,,' | sort -u | grep -vx netns | sed 's,^, --test ,' | tr -d '\n'
-}
-
-tests --no-run | tee "$log"
+cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$log"
 status=$?
-if [ "$status" = 0 ]; then
-    # The namespace tests wait, and the others compute: they run side by side.
-    tests --test netns >target/test-netns.log &
-    netns=$!
-    # shellcheck disable=SC2046
-    tests $(others) | tee "$log" || status=1
-    tests --doc | tee -a "$log" || status=1
-    wait "$netns" || status=1
-    tee -a "$log" <target/test-netns.log
-fi
 
 printf '\n== tests\n'
 # A result line does not contain the name of its test binary: the name is in an earlier line.
