@@ -174,6 +174,9 @@ fn nested(tunnel: &Item, to: IpAddr, inside: &str, session: Option<&Item>) -> St
 fn client_towards<'a>(config: &Config<'a>, to: IpAddr) -> Option<&'a Item> {
     let clients = VPNS.iter().flat_map(|vpn| config.enabled(vpn.client));
     let clients: Vec<_> = clients.collect();
+    if clients.is_empty() {
+        return None;
+    }
     let net = |item: &Item, property: &str| item.get(property).and_then(Value::as_prefix);
     let leads = |route: &&&Item| {
         let net = net(route, "dst-address");

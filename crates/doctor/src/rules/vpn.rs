@@ -1,6 +1,6 @@
 //! IPsec policies and peers, WireGuard peers, ends of tunnels.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -46,12 +46,14 @@ fn own_networks<'a>(config: &Config<'a>) -> Vec<(&'a Item, IpNet)> {
     networks.collect()
 }
 
+/// Protocol, source port and destination port of a selector; empty for any.
+type Services = [String; 3];
+
 /// The selector of an IPsec policy.
 struct Selector {
     source: IpNet,
     destination: IpNet,
-    /// Protocol and ports.
-    service: [String; 3],
+    services: Services,
 }
 
 impl Selector {
@@ -59,7 +61,7 @@ impl Selector {
         Some(Self {
             source: net(policy, "src-address")?,
             destination: net(policy, "dst-address")?,
-            service: ["protocol", "src-port", "dst-port"].map(|property| {
+            services: ["protocol", "src-port", "dst-port"].map(|property| {
                 match shown(policy, property).as_str() {
                     "" | "all" | "any" | "255" => String::new(),
                     word => word.to_owned(),
@@ -70,11 +72,16 @@ impl Selector {
 
     /// Returns true if this selector matches all packets of another.
     fn covers(&self, other: &Self) -> bool {
-        let mut services = self.service.iter().zip(&other.service);
         self.source.contains(&other.source)
             && self.destination.contains(&other.destination)
-            && services.all(|(own, other)| own.is_empty() || own == other)
+            && cover(&self.services, &other.services)
     }
+}
+
+/// Returns true if services match all packets of others.
+fn cover(own: &Services, other: &Services) -> bool {
+    let mut both = own.iter().zip(other);
+    both.all(|(own, other)| own.is_empty() || own == other)
 }
 
 /// Returns the enabled policies that are no templates, with their selectors, in order.
@@ -91,10 +98,11 @@ pub(super) const IPSEC_POLICY_SHADOWED: Rule = Rule {
     cause: "the first policy that matches a packet decides: a policy before this one matches all its packets",
     mend: "move the narrower policy before the wider one, or remove one of them",
     find: |config, found| {
-        let policies = policies(config);
-        for (at, (policy, selector)) in policies.iter().enumerate() {
-            let mut earlier = policies.iter().take(at);
-            let Some((wider, _)) = earlier.find(|(_, wider)| wider.covers(selector)) else {
+        let mut earlier = Earlier::default();
+        for (policy, selector) in policies(config) {
+            let wider = earlier.covering(&selector);
+            earlier.add(policy, &selector);
+            let Some(wider) = wider else {
                 continue;
             };
             let (source, destination) = (selector.source, selector.destination);
@@ -111,6 +119,48 @@ pub(super) const IPSEC_POLICY_SHADOWED: Rule = Rule {
     },
 };
 
+/// A policy and what its selector matches beside the prefixes.
+type EarlierPolicy<'a> = (&'a Item, Services);
+
+/// Policies by the prefixes of their selectors: a search costs one look-up for each pair of prefix lengths in use.
+#[derive(Default)]
+struct Earlier<'a> {
+    lengths: BTreeSet<(u8, u8)>,
+    policies: BTreeMap<(IpNet, IpNet), Vec<EarlierPolicy<'a>>>,
+}
+
+impl<'a> Earlier<'a> {
+    fn add(&mut self, policy: &'a Item, selector: &Selector) {
+        let (source, destination) = (selector.source, selector.destination);
+        self.lengths
+            .insert((source.prefix_len(), destination.prefix_len()));
+        let alike = self.policies.entry((source, destination)).or_default();
+        // A policy behind one with the same selector decides nothing.
+        if !alike
+            .iter()
+            .any(|(_, services)| *services == selector.services)
+        {
+            alike.push((policy, selector.services.clone()));
+        }
+    }
+
+    /// Returns a policy that matches all packets of a selector.
+    fn covering(&self, selector: &Selector) -> Option<&'a Item> {
+        let wider = |net: &IpNet, len: u8| {
+            let net = (len <= net.prefix_len()).then(|| IpNet::new(net.addr(), len).ok())??;
+            Some(net.trunc())
+        };
+        let candidates = self.lengths.iter().filter_map(|(source, destination)| {
+            let source = wider(&selector.source, *source)?;
+            let destination = wider(&selector.destination, *destination)?;
+            self.policies.get(&(source, destination))
+        });
+        let mut all = candidates.flatten();
+        let found = all.find(|(_, services)| cover(services, &selector.services));
+        found.map(|(policy, _)| *policy)
+    }
+}
+
 pub(super) const IPSEC_POLICY_COVERS_LAN: Rule = Rule {
     name: "ipsec-policy-covers-lan",
     severity: Severity::Error,
@@ -119,22 +169,26 @@ pub(super) const IPSEC_POLICY_COVERS_LAN: Rule = Rule {
     mend: "add a policy with action=none from the own network to itself before it, or narrow dst-address",
     find: |config, found| {
         let policies = policies(config);
+        let networks = own_networks(config);
         for (at, (policy, selector)) in policies.iter().enumerate() {
             let action = policy.text("action");
             if matches!(action, "none" | "discard") || !policy.is("tunnel") {
                 continue;
             }
-            for (item, network) in own_networks(config) {
+            for (item, network) in &networks {
                 let inside = Selector {
-                    source: network,
-                    destination: network,
-                    service: Default::default(),
+                    source: *network,
+                    destination: *network,
+                    services: Services::default(),
                 };
-                let earlier = policies.iter().take(at);
-                let is_excepted = { earlier }
-                    .any(|(earlier, has)| earlier.text("action") == "none" && has.covers(&inside));
                 let is_host = network.prefix_len() == network.max_prefix_len();
-                if selector.covers(&inside) && !is_excepted && !is_host {
+                let mut earlier = policies.iter().take(at);
+                let mut is_excepted = || {
+                    earlier.any(|(earlier, has)| {
+                        earlier.text("action") == "none" && has.covers(&inside)
+                    })
+                };
+                if !is_host && selector.covers(&inside) && !is_excepted() {
                     let said = format!("the policy to {} has {network} too", selector.destination);
                     let fix = format!(
                         "{POLICY}/add action=none src-address={network} dst-address={network} place-before={}",
@@ -193,14 +247,12 @@ pub(super) const IPSEC_PEERS_ALIKE: Rule = Rule {
             the second is never found",
     mend: "give them different local-address= or exchange-mode=, or join them: one peer may have several identities",
     find: |config, found| {
-        let peers = config.enabled(PEER);
-        let key = |peer: &Item| {
-            let properties = ["address", "local-address", "port", "exchange-mode"];
-            properties.map(|property| shown(peer, property))
-        };
-        for (at, peer) in peers.iter().enumerate() {
-            let mut earlier = peers.iter().take(at);
-            if let Some(first) = earlier.find(|first| key(first) == key(peer)) {
+        let properties = ["address", "local-address", "port", "exchange-mode"];
+        let mut known = BTreeMap::new();
+        for peer in config.enabled(PEER) {
+            let key = properties.map(|property| shown(peer, property));
+            let first = *known.entry(key).or_insert(peer);
+            if first.id != peer.id {
                 let said = format!("{} and {} wait for the same", title(first), title(peer));
                 found.add(&[peer, first], said);
             }
@@ -214,11 +266,11 @@ pub(super) const EOIP_ID_TWICE: Rule = Rule {
     cause: "a packet names its EoIP tunnel by the far address and the tunnel-id: the second tunnel receives nothing",
     mend: "give each tunnel to the same address its own tunnel-id, the same at both ends",
     find: |config, found| {
-        let tunnels = config.enabled("/interface/eoip");
-        let key = |tunnel: &Item| (shown(tunnel, "remote-address"), tunnel.number("tunnel-id"));
-        for (at, tunnel) in tunnels.iter().enumerate() {
-            let mut earlier = tunnels.iter().take(at);
-            if let Some(first) = earlier.find(|first| key(first) == key(tunnel)) {
+        let mut known = BTreeMap::new();
+        for tunnel in config.enabled("/interface/eoip") {
+            let key = (shown(tunnel, "remote-address"), tunnel.number("tunnel-id"));
+            let first = *known.entry(key).or_insert(tunnel);
+            if first.id != tunnel.id {
                 let (to, id) = (shown(tunnel, "remote-address"), tunnel.number("tunnel-id"));
                 let id = id.unwrap_or_default();
                 let said = format!(
@@ -249,20 +301,16 @@ pub(super) const WIREGUARD_ALLOWED_TWICE: Rule = Rule {
             the same prefix one gets nothing",
     mend: "give each peer its own prefix, usually the /32 of its address and the networks behind it",
     find: |config, found| {
-        let peers = config.enabled(WIREGUARD_PEER);
-        for (at, peer) in peers.iter().enumerate() {
-            let mut earlier = peers.iter().take(at);
-            let is_rival = |other: &&&Item| {
-                other.text("interface") == peer.text("interface")
-                    && allowed(other).iter().any(|net| allowed(peer).contains(net))
-            };
-            let Some(first) = earlier.find(is_rival) else {
-                continue;
-            };
-            let mut shared = allowed(peer);
-            shared.retain(|net| allowed(first).contains(net));
-            if let Some(net) = shared.first() {
-                let interface = peer.text("interface");
+        let mut known = BTreeMap::new();
+        for peer in config.enabled(WIREGUARD_PEER) {
+            let interface = peer.text("interface");
+            let mut rivals = allowed(peer).into_iter().filter_map(|net| {
+                let first: &Item = known.entry((interface, net)).or_insert(peer);
+                (first.id != peer.id).then_some((net, first))
+            });
+            let rival = rivals.next();
+            rivals.for_each(drop);
+            if let Some((net, first)) = rival {
                 let said = format!("two peers of {interface} have allowed-address={net}");
                 found.add(&[peer, first], said);
             }
@@ -287,20 +335,22 @@ pub(super) const TUNNEL_INTO_ITSELF: Rule = Rule {
                 address(item, "endpoint-address")?,
             ))
         });
-        let routes = config.enabled("/ip/route");
+        // The route or own network with the longest prefix leads to an address.
+        let mut leads: BTreeMap<IpNet, Option<&Item>> = BTreeMap::new();
+        for route in config.enabled("/ip/route") {
+            let is_main = matches!(shown(route, "routing-table").as_str(), "" | "main");
+            if let Some(net) = net(route, "dst-address").filter(|_| is_main) {
+                leads.insert(net, Some(route));
+            }
+        }
+        leads.extend(own_networks(config).iter().map(|(_, net)| (*net, None)));
         for (item, interface, end) in ends.chain(peers) {
-            let covering = routes.iter().filter_map(|route| {
-                let net = net(route, "dst-address")?;
-                let is_main = matches!(shown(route, "routing-table").as_str(), "" | "main");
-                (net.contains(&end) && is_main).then_some((net.prefix_len(), *route))
-            });
-            let Some((len, route)) = covering.max_by_key(|(len, _)| *len) else {
+            let lengths = (0..=IpNet::from(end).max_prefix_len()).rev();
+            let mut nets = lengths.filter_map(|len| Some(IpNet::new(end, len).ok()?.trunc()));
+            let Some(Some(route)) = nets.find_map(|net| leads.get(&net)) else {
                 continue;
             };
-            let is_beside = own_networks(config)
-                .iter()
-                .any(|(_, own)| own.contains(&end) && own.prefix_len() > len);
-            if shown(route, "gateway") == interface && !is_beside {
+            if shown(route, "gateway") == interface {
                 let said = format!(
                     "{interface} runs to {end}, and the route {} leads there by {interface}",
                     shown(route, "dst-address")
@@ -355,11 +405,11 @@ pub(super) const WIREGUARD_BLOCKED: Rule = Rule {
     cause: "input drops the packets with which a WireGuard peer begins: a peer without endpoint-address never connects",
     mend: "accept UDP to the interface's listen-port in input",
     find: |config, found| {
-        let peers = config.enabled(WIREGUARD_PEER);
+        let mut waiting = config.enabled(WIREGUARD_PEER);
+        waiting.retain(|peer| shown(peer, "endpoint-address").is_empty());
+        let waiting: BTreeSet<_> = waiting.iter().map(|peer| peer.text("interface")).collect();
         for interface in config.enabled(WIREGUARD) {
-            let name = interface.text("name");
-            let mut own = peers.iter().filter(|peer| peer.text("interface") == name);
-            let waits = own.any(|peer| shown(peer, "endpoint-address").is_empty());
+            let waits = waiting.contains(interface.text("name"));
             let port =
                 { interface.number("listen-port") }.and_then(|port| u16::try_from(port).ok());
             let Some(port) = port.filter(|port| *port > 0 && waits) else {
@@ -380,16 +430,16 @@ pub(super) const IPSEC_BLOCKED: Rule = Rule {
             address of many)",
     mend: "accept UDP 500 and 4500 in input, and ESP",
     find: |config, found| {
+        let accepts: Vec<_> = [500, 4500]
+            .into_iter()
+            .filter(|port| is_dropped_by_input(config, "udp", *port))
+            .map(|port| accept("udp", port, ""))
+            .collect();
         for peer in config.enabled(PEER) {
             let is_wide = net(peer, "address").is_some_and(|net| net.prefix_len() == 0);
             if !peer.is("passive") && !is_wide {
                 continue;
             }
-            let accepts: Vec<_> = [500, 4500]
-                .into_iter()
-                .filter(|port| is_dropped_by_input(config, "udp", *port))
-                .map(|port| accept("udp", port, ""))
-                .collect();
             report_blocked(config, found, peer, "IPsec", &accepts);
         }
     },
