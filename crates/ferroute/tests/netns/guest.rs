@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::Lab;
 
-use crate::world::Folder;
+use crate::world::{self, Folder};
 
 mod xstate;
 
@@ -168,6 +168,22 @@ impl Guest {
     /// Runs a script. Returns true if it succeeded.
     pub(crate) fn works(&mut self, script: &str) -> bool {
         self.tell(script).1
+    }
+
+    /// Waits until no process of the programs is left. On failure, shows the guest's processes and log files.
+    pub(crate) fn wait_for_end(&mut self, programs: &str) {
+        let begin = Instant::now();
+        while self.works(&format!("pidof {programs}")) {
+            if begin.elapsed() > world::PATIENCE {
+                let (state, _) =
+                    self.tell("ps -eo pid,ppid,stat,wchan:20,args; tail -n 30 /mnt/*.log");
+                panic!(
+                    "{programs}: still there after {:?}\n{state}",
+                    world::PATIENCE
+                );
+            }
+            thread::park_timeout(Duration::from_millis(10));
+        }
     }
 
     /// Loads modules of the guest's kernel.

@@ -68,7 +68,7 @@ fn xl2tpd_dials_in_with_each_method_and_with_a_secret_of_the_tunnel() {
         until("the session ends", || {
             server.rows("/ppp/active/print").is_empty()
         });
-        until("xl2tpd ends", || !guest.works("pidof xl2tpd pppd"));
+        guest.wait_for_end("xl2tpd pppd");
     }
 }
 
@@ -106,7 +106,7 @@ fn the_client_dials_into_xl2tpd() {
         ));
         guest.run("kill $(cat /run/daemon.pid)");
         until("the session has ended", || monitor("status") != "connected");
-        until("xl2tpd has ended", || !guest.works("pidof xl2tpd pppd"));
+        guest.wait_for_end("xl2tpd pppd");
     }
 }
 

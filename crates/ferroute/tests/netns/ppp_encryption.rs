@@ -180,7 +180,7 @@ setsid /usr/sbin/pppoe-server -I vec0 -C foreign -L 10.67.15.1 -R 10.67.15.100 -
         ));
         no_drops(&client);
         guest.run("kill $(pidof pppoe-server) $(pidof pppd)");
-        until("pppd has ended", || !guest.works("pidof pppd"));
+        guest.wait_for_end("pppd");
     }
 }
 

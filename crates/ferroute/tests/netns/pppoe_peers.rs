@@ -46,7 +46,7 @@ fn the_client_dials_into_the_server_of_rp_pppoe() {
         // pppd ends the session by a Terminate-Request, and pppoe by a PADT.
         guest.run("kill $(pidof pppoe-server) $(pidof pppd)");
         until("the session has ended", || monitor("status") != "connected");
-        until("pppd has ended", || !guest.works("pidof pppd"));
+        guest.wait_for_end("pppd");
     }
 }
 

@@ -54,7 +54,7 @@ fn pptp_of_linux_dials_in_with_and_without_encryption() {
         until("the session ends", || {
             server.rows("/ppp/active/print").is_empty()
         });
-        until("pppd ends", || !guest.works("pidof pppd pptp"));
+        guest.wait_for_end("pppd pptp");
     }
 }
 
@@ -111,8 +111,6 @@ echo $! > /run/daemon.pid"
         until("the session has ended", || {
             PPTP.monitor(&client, "status") != "connected"
         });
-        until("pptpd has ended", || {
-            !guest.works("pidof pptpd pptpctrl pppd")
-        });
+        guest.wait_for_end("pptpd pptpctrl pppd");
     }
 }

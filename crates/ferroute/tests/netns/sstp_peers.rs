@@ -39,6 +39,6 @@ fn sstp_client_of_linux_dials_in() {
         until("the session ends", || {
             server.rows("/ppp/active/print").is_empty()
         });
-        until("pppd ends", || !guest.works("pidof pppd sstpc"));
+        guest.wait_for_end("pppd sstpc");
     }
 }

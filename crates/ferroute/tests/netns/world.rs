@@ -22,7 +22,7 @@ pub(crate) const XDP_NATIVE: &str = "xdp-native";
 
 /// Timeout of every wait. No test asserts speed, so the value only bounds how long a fault hangs: a busy machine of two
 /// cores needs 25 s to start an unoptimised router with 20,000 rows.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Starts a lab in the best way that this machine supports. Skips the test and returns `None` if it supports none.
 pub(crate) fn lab(test: &str, layout: &Layout) -> Option<Lab> {
