@@ -9,12 +9,11 @@
 //! The server answers each datagram with the source address that it saw. Links stay up: only routes change.
 
 use std::fs;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lab::{End, Host, Lab, Layout, Link, Offloads, Route};
 
-use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, run, until};
+use crate::world::{Folder, PACKET, Router, Server, Start, have, holds_within, lab, run, until};
 
 const fn host(name: &'static str, routes: &'static [Route]) -> Host {
     Host {
@@ -319,15 +318,12 @@ fn masqueraded_connections_leave_a_gateway_that_no_longer_answers() {
 
     // The link stays up. The router probes a gateway every ten seconds; after two missing answers the gateway is dead.
     run(&lab, "isp1", "ip address del 203.0.113.1/24 dev eth0");
-    let since = Instant::now();
     let is_away = || {
         let rows = scene.router.rows("/ip/route/print");
         let first = rows.iter().find(|row| row["gateway"] == "203.0.113.1");
         first.is_some_and(|row| row["active"] != "true")
     };
-    while !is_away() && since.elapsed() < Duration::from_secs(60) {
-        thread::park_timeout(Duration::from_millis(50));
-    }
+    holds_within(Duration::from_secs(60), is_away);
     scene.all_from(SECOND);
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lab::Lab;
 
@@ -172,17 +172,15 @@ impl Guest {
 
     /// Waits until no process of the programs is left. On failure, shows the guest's processes and log files.
     pub(crate) fn wait_for_end(&mut self, programs: &str) {
-        let begin = Instant::now();
-        while self.works(&format!("pidof {programs}")) {
-            if begin.elapsed() > world::PATIENCE {
-                let (state, _) =
-                    self.tell("ps -eo pid,ppid,stat,wchan:20,args; tail -n 30 /mnt/*.log");
-                panic!(
-                    "{programs}: still there after {:?}\n{state}",
-                    world::PATIENCE
-                );
-            }
-            thread::park_timeout(Duration::from_millis(10));
+        let ended = world::holds_within(world::PATIENCE, || {
+            !self.works(&format!("pidof {programs}"))
+        });
+        if !ended {
+            let (state, _) = self.tell("ps -eo pid,ppid,stat,wchan:20,args; tail -n 30 /mnt/*.log");
+            panic!(
+                "{programs}: still there after {:?}\n{state}",
+                world::PATIENCE
+            );
         }
     }
 

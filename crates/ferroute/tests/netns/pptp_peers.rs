@@ -54,7 +54,11 @@ fn pptp_of_linux_dials_in_with_and_without_encryption() {
         until("the session ends", || {
             server.rows("/ppp/active/print").is_empty()
         });
-        guest.wait_for_end("pppd pptp");
+        guest.wait_for_end("pppd");
+        // The call manager of pptp leaves its handler of SIGTERM by a jump. If the signal comes while it logs, the lock
+        // of syslog stays taken, and it waits for this lock for ever.
+        guest.run("kill -9 $(pidof pptp) 2>/dev/null || true; rm -f /run/pptp/*");
+        guest.wait_for_end("pptp");
     }
 }
 

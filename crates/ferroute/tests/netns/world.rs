@@ -23,6 +23,9 @@ pub(crate) const XDP_NATIVE: &str = "xdp-native";
 /// Timeout of every wait. No test asserts speed, so the value only bounds how long a fault hangs: a busy machine of two
 /// cores needs 25 s to start an unoptimised router with 20,000 rows.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// Bounds of the interval between two questions about one condition.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
+const LONGEST_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Starts a lab in the best way that this machine supports. Skips the test and returns `None` if it supports none.
 pub(crate) fn lab(test: &str, layout: &Layout) -> Option<Lab> {
@@ -133,14 +136,29 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 /// Waits until a condition holds; fails after [`PATIENCE`].
-pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, condition: impl FnMut() -> bool) {
+    assert!(
+        holds_within(PATIENCE, condition),
+        "waited for {PATIENCE:?} until {what}"
+    );
+}
+
+/// Asks a condition until it holds, or until `limit` has passed. Returns true if it holds.
+///
+/// Most conditions start a program. The interval is four times as long as the answer took, so that tests that wait
+/// leave the processors to others.
+pub(crate) fn holds_within(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let begin = Instant::now();
-    while !condition() {
-        assert!(
-            begin.elapsed() < PATIENCE,
-            "waited for {PATIENCE:?} until {what}"
-        );
-        thread::park_timeout(Duration::from_millis(10));
+    loop {
+        let asked = Instant::now();
+        if condition() {
+            return true;
+        }
+        if begin.elapsed() >= limit {
+            return false;
+        }
+        let interval = asked.elapsed() * 4;
+        thread::park_timeout(interval.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL));
     }
 }
 
@@ -237,7 +255,6 @@ impl Router {
     /// Bridge ports forward if no BPDU arrived for three seconds (IEEE 802.1Q, 13.25). Waits for ports whose links are
     /// up, for a limited time.
     fn wait_for_bridges(&self) {
-        let begin = Instant::now();
         let ports = || self.rows("/interface/bridge/port/print");
         let used = |row: &serde_json::Value| row["inactive"] != "true" && row["disabled"] != "true";
         let waits = || {
@@ -251,9 +268,7 @@ impl Router {
         if ports().is_empty() {
             return;
         }
-        while waits() && begin.elapsed() < Duration::from_secs(10) {
-            thread::park_timeout(Duration::from_millis(50));
-        }
+        holds_within(Duration::from_secs(10), || !waits());
     }
 
     /// An IPv6 address becomes usable a second after its link comes up, by duplicate address detection (RFC 4862, 5.4).
@@ -271,11 +286,8 @@ impl Router {
                 "/tool/trace in-interface={interface} src-address=fe80::77 dst-address={address}"
             );
             let own = format!("{address}/128 of table");
-            while !text(&self.command(&trace).stdout).contains(&own)
-                && begin.elapsed() < Duration::from_secs(5)
-            {
-                thread::park_timeout(Duration::from_millis(10));
-            }
+            let left = Duration::from_secs(5).saturating_sub(begin.elapsed());
+            holds_within(left, || text(&self.command(&trace).stdout).contains(&own));
         }
     }
 
