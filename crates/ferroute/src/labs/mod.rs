@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
 
+use board::Board;
 use lab::{Holding, Lab, Layout, Life, Options, Story, program, traffic};
-use router::board::Board;
 
 use crate::cli::location;
 use crate::cli::output;
