@@ -7,6 +7,7 @@ use crate::{RULES, examine};
 mod board;
 mod fixes;
 mod ppp;
+mod stories;
 mod vpn;
 
 /// Returns the names of the rules with findings.

@@ -120,8 +120,10 @@ fn measured(name: &str, json: bool) -> Result<u8, String> {
     live.end()?;
     if !json {
         output::text(format_args!(
-            "{}\nCorrected by\n{}\n",
+            "{}\nSource: {}.{}\nCorrected by\n{}\n",
             story.tale,
+            story.source,
+            finding(story),
             right(story)
         ))?;
     }
@@ -312,11 +314,21 @@ fn told(story: &Story) -> String {
         .map(|(look, shows)| format!("  {look:<wide$}  {shows}\n"))
         .collect::<String>();
     format!(
-        "{}\nMeasure it, from another shell:\n  {program} lab measure {name}\nFind the cause, here:\n{looks}\
+        "{}\nSource: {}.{}\nMeasure it, from another shell:\n  {program} lab measure {name}\nFind the cause, here:\n{looks}\
          Correct it, here, and measure again:\n{}\n",
         story.tale,
+        story.source,
+        finding(story),
         right(story),
     )
+}
+
+/// Returns the rule of the doctor that finds the fault.
+fn finding(story: &Story) -> String {
+    let rule = story
+        .finding
+        .map(|rule| format!(" The doctor's finding: {rule}."));
+    rule.unwrap_or_default()
 }
 
 /// Returns the correcting commands of a story.
