@@ -47,6 +47,15 @@ pub fn bits_per_second(text: &str) -> Result<f64, String> {
     units::rate(text)
 }
 
+/// Returns the length of an IP packet of `length` bytes behind nested tunnels, written as for the calculator
+/// `tunnel`, on a link with this MTU. The result may exceed the MTU: the packet is then sent in fragments.
+///
+/// # Errors
+/// A tunnel or cipher is unknown.
+pub fn encapsulated_length(layers: &str, length: u32, mtu: u32) -> Result<u32, String> {
+    tunnel::encapsulated_length(layers, length, mtu)
+}
+
 const fn argument(name: &'static str, help: &'static str, default: &'static str) -> Argument {
     Argument {
         name,

@@ -97,9 +97,7 @@ fn tunnel(given: &ArgumentValues<'_>) -> Result<Rows, String> {
         row("MSS of TCP over IPv6", left.saturating_sub(60).to_string()),
     ];
     for len in [64, 512, 1_400] {
-        let outer = layers
-            .iter()
-            .fold(len, |len, (_, layer)| layer.wrap(len, mtu));
+        let outer = outside(&layers, len, mtu);
         let is_stream = layers.iter().any(|(_, layer)| layer.stream);
         let share = as_share(f64::from(len) / f64::from(outer));
         let more = outer - len;
@@ -114,6 +112,15 @@ fn tunnel(given: &ArgumentValues<'_>) -> Result<Rows, String> {
         ));
     }
     Ok(rows)
+}
+
+/// Returns the length of a packet behind nested tunnels.
+pub(crate) fn encapsulated_length(text: &str, length: u32, mtu: u32) -> Result<u32, String> {
+    Ok(outside(&layers(text)?, length, mtu))
+}
+
+fn outside(layers: &[(String, Layer)], length: u32, mtu: u32) -> u32 {
+    { layers.iter() }.fold(length, |length, (_, layer)| layer.wrap(length, mtu))
 }
 
 /// Parses `eoip,esp-tunnel:aes-gcm-128`: tunnels from the innermost to the outermost.

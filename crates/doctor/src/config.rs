@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use board::Board;
 use menu::{Item, Store, Value};
 
 pub(crate) const FILTER: &str = "/ip/firewall/filter";
@@ -22,6 +23,14 @@ pub(crate) struct Config<'a> {
     lists: BTreeMap<&'a str, BTreeSet<&'a str>>,
     /// Enabled firewall rules by table and chain.
     chains: BTreeMap<&'static str, BTreeMap<&'a str, Vec<&'a Item>>>,
+    board: Option<BoardContext<'a>>,
+}
+
+/// A board, and the devices that its chips switch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoardContext<'a> {
+    pub(crate) board: &'static Board,
+    pub(crate) switched: &'a BTreeSet<&'a str>,
 }
 
 impl<'a> Config<'a> {
@@ -31,6 +40,7 @@ impl<'a> Config<'a> {
             ports: BTreeMap::new(),
             lists: BTreeMap::new(),
             chains: BTreeMap::new(),
+            board: None,
         };
         for path in [FILTER, FILTER6, NAT, MANGLE, RAW] {
             let mut chains: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -54,6 +64,32 @@ impl<'a> Config<'a> {
             }
         }
         config
+    }
+
+    /// Returns the configuration on a board whose chips switch these devices.
+    pub(crate) fn on(
+        store: &'a Store,
+        board: &'static Board,
+        switched: &'a BTreeSet<&'a str>,
+    ) -> Self {
+        Self {
+            board: Some(BoardContext { board, switched }),
+            ..Self::of(store)
+        }
+    }
+
+    /// Returns the board, if it is known.
+    pub(crate) const fn board(&self) -> Option<BoardContext<'a>> {
+        self.board
+    }
+
+    /// Returns the device of an interface; other interfaces keep their names.
+    pub(crate) fn device(&self, interface: &'a str) -> &'a str {
+        let item = self.store.named("interface", interface);
+        let device = item.map(|item| item.text("default-name"));
+        device
+            .filter(|device| !device.is_empty())
+            .unwrap_or(interface)
     }
 
     /// Returns the configuration.

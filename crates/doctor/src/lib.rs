@@ -16,20 +16,36 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
+use board::Board;
 use menu::Store;
 
 use config::Config;
 use rule::RuleFindings;
 pub use rule::{Finding, ItemId, Rule, Severity};
-pub use rules::RULES;
+pub use rules::{BOARD_RULES, RULES};
 
 /// Returns the mistakes of a configuration: by rule, then in item order.
 pub fn examine(store: &Store) -> Vec<Finding> {
-    let config = Config::of(store);
+    apply(RULES, &Config::of(store))
+}
+
+/// Returns the mistakes of a configuration on a board whose chips switch the devices `switched`: those that other
+/// boards do not have.
+pub fn examine_board(
+    store: &Store,
+    board: &'static Board,
+    switched: &BTreeSet<&str>,
+) -> Vec<Finding> {
+    apply(BOARD_RULES, &Config::on(store, board, switched))
+}
+
+fn apply(rules: &'static [Rule], config: &Config<'_>) -> Vec<Finding> {
     let mut all = Vec::new();
-    for rule in RULES {
+    for rule in rules {
         let mut found = RuleFindings::default();
-        (rule.find)(&config, &mut found);
+        (rule.find)(config, &mut found);
         all.extend(found.0.into_iter().map(|one| Finding {
             rule,
             places: one.places,

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::{RULES, examine};
 
+mod board;
 mod fixes;
 mod ppp;
+mod stories;
 mod vpn;
 
 /// Returns the names of the rules with findings.
@@ -80,6 +82,20 @@ const CASES: &[Case] = &[
         &[
             "/ip/firewall/layer7-protocol/add name=v regexp=video\n/ip/firewall/filter/add chain=forward \
              action=drop protocol=tcp dst-port=80 layer7-protocol=v",
+        ],
+    ),
+    (
+        "l7-host-name",
+        &[
+            "/ip/firewall/layer7-protocol/add name=v regexp=\"^.+(video-site).*\\$\"\n\
+             /ip/firewall/filter/add chain=forward action=drop layer7-protocol=v",
+        ],
+        &[
+            "/ip/firewall/layer7-protocol/add name=v regexp=\"^.+(video-site).*\\$\"\n\
+             /ip/firewall/layer7-protocol/add name=sip regexp=\"^(invite|register) sip:\"\n\
+             /ip/firewall/mangle/add chain=prerouting action=mark-connection new-connection-mark=c protocol=udp \
+             dst-port=53 connection-mark=no-mark layer7-protocol=v\n\
+             /ip/firewall/filter/add chain=forward action=drop layer7-protocol=sip connection-bytes=0-10000",
         ],
     ),
     (

@@ -6,13 +6,16 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use crate::bridge_stories::{SHARED_LANE, SLOW_BRIDGING, TRANSPARENT_QUEUING};
 use crate::daemons::{self, Daemon, LEASE, LEASE_SCRIPT};
 use crate::everyday::{self, EVERYDAY};
+use crate::firewall_stories::{BLIND_QUEUE, FASTTRACK, FASTTRACK_BLIND, LAYER7};
 use crate::isp::{self, ISP};
 use crate::layout::{HOME, JUMBO, Layout, PLAIN, PMTU, SEGMENTS, STATIC, TWO_QUEUES};
+use crate::port_stories::{self, DHCP_ON_PORT, ONE_LANE};
 use crate::site::Site;
-use crate::story::{SHARED_LANE, SLOW_BRIDGING, TRANSPARENT_QUEUING};
 use crate::subscribers::{self, SUBSCRIBERS};
+use crate::vpn_stories::{self, NAT_BEFORE_IPSEC, VPN_WAN_CHANGE};
 
 /// All layouts.
 pub const LAYOUTS: &[Layout] = &[
@@ -26,9 +29,17 @@ pub const LAYOUTS: &[Layout] = &[
     JUMBO,
     PMTU,
     TWO_QUEUES,
-    SLOW_BRIDGING,
+    ONE_LANE,
     SHARED_LANE,
+    SLOW_BRIDGING,
     TRANSPARENT_QUEUING,
+    LAYER7,
+    FASTTRACK_BLIND,
+    NAT_BEFORE_IPSEC,
+    FASTTRACK,
+    BLIND_QUEUE,
+    VPN_WAN_CHANGE,
+    DHCP_ON_PORT,
 ];
 
 /// Returns the layout of [`LAYOUTS`] with this name.
@@ -43,6 +54,7 @@ pub fn daemons(layout: &Layout) -> &'static [Daemon] {
         "everyday" => everyday::DAEMONS,
         "isp" => isp::DAEMONS,
         "subscribers" => subscribers::DAEMONS,
+        "dhcp-on-port" => port_stories::DAEMONS,
         _ => &[],
     }
 }
@@ -72,6 +84,8 @@ pub fn sites(layout: &Layout) -> &'static [Site] {
         "everyday" => everyday::SITES,
         "isp" => isp::SITES,
         "subscribers" => subscribers::SITES,
+        "nat-before-ipsec" => vpn_stories::IPSEC_SITES,
+        "vpn-wan-change" => vpn_stories::IPIP_SITES,
         _ => &[],
     }
 }
@@ -105,7 +119,7 @@ mod tests {
             let ports = match layout.name {
                 "home" | "static" | "subscribers" => &ports[..3],
                 "slow-bridging" => &ports[1..],
-                "everyday" | "shared-lane" => ports,
+                "everyday" | "shared-lane" | "one-lane" => ports,
                 "transparent-queuing" => &["ether1", "ether2", "ether4"],
                 _ => &ports[..2],
             };

@@ -22,24 +22,29 @@
 
 #![forbid(unsafe_code)]
 
+mod bridge_stories;
 mod catalogue;
 pub mod cli;
 mod daemons;
 mod error;
 mod everyday;
+mod firewall_stories;
 mod holding;
 mod isp;
 mod lab;
 mod layout;
 pub mod plan;
+mod port_stories;
 mod process;
 pub mod program;
 mod record;
 mod site;
+mod stories;
 mod story;
 mod subscribers;
 pub mod testing;
 pub mod traffic;
+mod vpn_stories;
 
 pub use catalogue::{LAYOUTS, daemons, furnish, layout, setup, sites};
 pub use daemons::{Daemon, File, LEASE, LEASE_SCRIPT};
@@ -48,4 +53,5 @@ pub use holding::Holding;
 pub use lab::{Lab, Life, Listed, Options};
 pub use layout::{End, Host, Layout, Link, Offloads, Route};
 pub use site::Site;
-pub use story::{Flow, STORIES, Story, story};
+pub use stories::{STORIES, story};
+pub use story::{Flow, Story};

@@ -7,7 +7,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::layout::{End, Host, Layout, Link, Offloads, Route, SWITCH};
-use crate::story::{joined, story};
+use crate::stories::story;
+use crate::story::joined;
 
 /// A program to run once in a host's namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use frame::InterfaceId;
 use machine::Instant;
 use service::icmp::{Offender, SentTo};
 
-use crate::board::Board;
 use crate::compile::{Addresses, Layout, PortState};
 use crate::drive::workers::Workers;
 use crate::drive::{Dad, Resources};
 use crate::intent::{Intent, Name};
 use crate::rib::{MAIN, Rib, Target, V4, V6};
+use board::Board;
 
 /// References to the running state.
 #[derive(Clone, Copy, Debug)]

@@ -53,6 +53,12 @@ pub(super) const L7_ONE_DIRECTION: Rule = Rule {
             let twins = config.chain(path, twin);
             for rule in config.chain(path, chain) {
                 let pattern = rule.text("layer7-protocol");
+                // The first packet of a DNS query has the name, and passes this chain.
+                let is_query = name(rule, "protocol") == Some("udp")
+                    && matches!(&*shown(rule, "dst-port"), "53");
+                if is_query {
+                    continue;
+                }
                 let answered = twins
                     .iter()
                     .any(|twin| twin.text("layer7-protocol") == pattern);

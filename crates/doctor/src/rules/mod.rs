@@ -1,5 +1,6 @@
 //! All rules, grouped by subject.
 
+mod board;
 mod bridge;
 mod deep;
 mod fast;
@@ -7,6 +8,7 @@ mod input;
 mod ipsec;
 mod listeners;
 mod mangle;
+mod names;
 mod nat;
 mod queues;
 mod reach;
@@ -16,12 +18,14 @@ mod tunnels;
 mod vpn;
 
 use crate::rule::Rule;
+pub use board::BOARD_RULES;
 
 /// All rules.
 pub const RULES: &[Rule] = &[
     deep::L7_DROP_UNSCOPED,
     deep::L7_ONE_DIRECTION,
     deep::L7_HTTPS,
+    names::L7_HOST_NAME,
     deep::TLS_AFTER_FASTTRACK,
     deep::TLS_HOST_NOT_TCP443,
     deep::TLS_HOST_BARE_DOMAIN,

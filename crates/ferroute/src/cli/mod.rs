@@ -7,8 +7,8 @@ mod trace;
 
 use std::path::PathBuf;
 
+use board::Board;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use router::board::Board;
 
 pub(crate) use self::bench::{
     Attack, AttackKind, Bench, BenchPart, Compare, Pppoe, QueueKind, Queues, Table, Tunnel,
@@ -212,19 +212,35 @@ fn board(name: &str) -> Result<&'static Board, String> {
     Board::named(name).map_err(|boards| format!("there are {}", boards.join(", ")))
 }
 
-/// Traffic between ports of a board. The exit code is 4 if a lane to the processor is overloaded.
+/// Traffic between ports of a board. The exit code is 4 if a part of the board is overloaded.
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// RouterBOARD model, such as hEX or RB3011.
-    #[arg(long, value_name = "NAME", value_parser = board)]
-    pub(crate) board: &'static Board,
-    /// Traffic between two ports in bit/s, such as ether2-ether4=700M; with return traffic, =700M/300M.
-    #[arg(long = "flow", value_name = "PORT-PORT=RATE[/BACK]", required = true)]
+    /// RouterBOARD model, such as hEX or RB3011UiAS-RM.
+    #[arg(long, value_name = "NAME", value_parser = board, conflicts_with = "machine")]
+    pub(crate) board: Option<&'static Board>,
+    /// Plan for this machine, with the results of `ferroute bench table --json` in this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+    /// Traffic between two ports in bit/s, such as ether2-ether4=700M; with return traffic, =700M/300M; with frames of
+    /// 512 bytes, =700M,512; with encryption at the second port, =700M,512,ipsec.
+    #[arg(
+        long = "flow",
+        value_name = "PORT-PORT=RATE[/BACK][,BYTES][,ipsec[:SUITE]]"
+    )]
     pub(crate) flows: Vec<String>,
+    /// Configuration (.rsc) whose bridges, rules, queues and IPsec proposals count.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// Ports that the board's chips switch, separated by commas: traffic between two ports of one chip uses no
     /// lane.
     #[arg(long, value_delimiter = ',', value_name = "PORTS")]
     pub(crate) switched: Vec<String>,
+    /// Write the block diagram with the loads to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print the features of switch chips, in 2018 and today, and the boards that have them.
+    #[arg(long)]
+    pub(crate) chips: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

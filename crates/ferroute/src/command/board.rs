@@ -1,8 +1,9 @@
 //! Report on a RouterBOARD model and a configuration: ports of bridges that its chips switch, and ports that
 //! share a lane to its processor.
 
+use board::{Board, Plan, Shared, switch_name};
 use menu::{Store, json, visible};
-use router::board::{Asks, Board, Plan, Shared, switch_name};
+use router::board::Asks;
 
 /// Result for one board and configuration.
 pub(crate) struct BoardReport {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::Stdio;
 
+use board::{Board, Shared};
 use lab::{Lab, Story};
-use router::board::{Board, Shared};
 use serde_json::Value;
 
 /// Factor by which lanes of a lab are slower than the board's, so that any machine can fill them.

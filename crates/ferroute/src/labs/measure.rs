@@ -42,7 +42,7 @@ struct Counted {
     frames: u64,
     /// Frames that took the fast path.
     fast: u64,
-    /// Frames matched by bridge rules.
+    /// Packets matched by the rules of the story.
     filtered: u64,
     /// Clocks of workers by activity.
     clocks: BTreeMap<String, u64>,
@@ -219,7 +219,7 @@ impl Counted {
                 counted.fast += number(&row, "fp-rx-packet");
             }
         }
-        let rules = rows(control, "/interface/bridge/filter/print")?;
+        let rules = rows(control, story.rules)?;
         counted.filtered = rules.iter().map(|row| number(row, "packets")).sum();
         for row in rows(control, "/tool/meter/print")? {
             let clocks = number(&row, "clocks");
@@ -281,10 +281,14 @@ impl Measured {
             },
         );
         add("frames that ports received", grown.frames.to_string());
-        add("  rules of the bridge matched", grown.filtered.to_string());
+        add("  rules of the story matched", grown.filtered.to_string());
         add(
             "clocks of bridging for each",
             grown.clocks(Some("bridging")).to_string(),
+        );
+        add(
+            "clocks of the firewall for each",
+            grown.clocks(Some("firewall")).to_string(),
         );
         add(
             "clocks of all work for each",

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
 
+use board::Board;
 use lab::{Holding, Lab, Layout, Life, Options, Story, program, traffic};
-use router::board::Board;
 
 use crate::cli::location;
 use crate::cli::output;
@@ -120,8 +120,10 @@ fn measured(name: &str, json: bool) -> Result<u8, String> {
     live.end()?;
     if !json {
         output::text(format_args!(
-            "{}\nCorrected by\n{}\n",
+            "{}\nSource: {}.{}\nCorrected by\n{}\n",
             story.tale,
+            story.source,
+            finding(story),
             right(story)
         ))?;
     }
@@ -312,11 +314,21 @@ fn told(story: &Story) -> String {
         .map(|(look, shows)| format!("  {look:<wide$}  {shows}\n"))
         .collect::<String>();
     format!(
-        "{}\nMeasure it, from another shell:\n  {program} lab measure {name}\nFind the cause, here:\n{looks}\
+        "{}\nSource: {}.{}\nMeasure it, from another shell:\n  {program} lab measure {name}\nFind the cause, here:\n{looks}\
          Correct it, here, and measure again:\n{}\n",
         story.tale,
+        story.source,
+        finding(story),
         right(story),
     )
+}
+
+/// Returns the rule of the doctor that finds the fault.
+fn finding(story: &Story) -> String {
+    let rule = story
+        .finding
+        .map(|rule| format!(" The doctor's finding: {rule}."));
+    rule.unwrap_or_default()
 }
 
 /// Returns the correcting commands of a story.

@@ -253,7 +253,10 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
     let mut store = schema::store();
     let report = script::check(&mut store, &text);
     let judged = check.board.map(|board| BoardReport::of(&store, board));
-    let findings = Findings::of(&store, &report);
+    let mut findings = Findings::of(&store, &report);
+    if let Some(board) = check.board {
+        findings.add_board(board);
+    }
     if check.json {
         let begun = report.to_json(&file);
         // All results are members of one object.

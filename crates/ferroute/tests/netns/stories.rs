@@ -151,3 +151,165 @@ fn a_simple_queue_on_a_bridge_port_misses_routed_packets_and_a_tree_does_not() {
     let together: u64 = names.iter().map(|name| flow(&right, name)[1]).sum();
     assert!(together > 500 && together < 4_000, "{right:#}");
 }
+
+#[test]
+fn two_cables_on_one_lane_of_a_hex_share_it_and_another_port_does_not() {
+    let test = "two_cables_on_one_lane_of_a_hex_share_it_and_another_port_does_not";
+    let Some(tried) = have(test, &["tc"])
+        .then(|| tried(test, "one-lane"))
+        .flatten()
+    else {
+        return;
+    };
+    let ifb = output(&tried, "chip", "ip link add name try type ifb");
+    drop(tried);
+    if !ifb.status.success() {
+        lab::testing::skip(test, "the kernel has no ifb");
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "one-lane") else {
+        return;
+    };
+    let offered = |of: &Value, lane: usize| {
+        let way = &of["lanes"][lane]["down"];
+        number(way, "frames") + number(way, "lost")
+    };
+    // ether2 and ether4 are on the second lane: it should carry both directions of the exchange.
+    assert!(offered(&wrong, 1) >= 15_000, "{wrong:#}");
+    assert!(
+        number(&wrong["lanes"][1]["down"], "lost") > 1_000,
+        "{wrong:#}"
+    );
+    for lane in 0..2 {
+        let down = offered(&right, lane);
+        assert!((8_000..9_000).contains(&down), "{right:#}");
+    }
+    let arrived = |of: &Value| -> u64 {
+        let names = ["south to database", "database to south"];
+        names.iter().map(|name| flow(of, name)[1]).sum()
+    };
+    assert!(arrived(&right) > arrived(&wrong), "{wrong:#}{right:#}");
+}
+
+/// Clocks of an activity for each received frame.
+fn clocks(of: &Value, on: &str) -> u64 {
+    number(&of["clocks"], on) / number(of, "frames").max(1)
+}
+
+#[test]
+fn layer7_for_names_of_sites_costs_clocks_and_matches_nothing() {
+    let test = "layer7_for_names_of_sites_costs_clocks_and_matches_nothing";
+    if tried(test, "layer7").is_none() {
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "layer7") else {
+        return;
+    };
+    for measured in [&wrong, &right] {
+        let [sent, received] = flow(measured, "client to internet");
+        assert_eq!(sent, 20_000, "{measured:#}");
+        assert!(received > 0, "{measured:#}");
+        assert_eq!(number(measured, "filtered"), 0, "{measured:#}");
+    }
+    assert!(number(&wrong["clocks"], "layer7") > 0, "{wrong:#}");
+    // Rules for TCP to port 443 look at no other packet.
+    let searched = number(&right["clocks"], "layer7");
+    assert!(
+        searched < number(&wrong["clocks"], "layer7"),
+        "{wrong:#}{right:#}"
+    );
+}
+
+#[test]
+fn rules_on_payload_see_nothing_behind_fasttrack_unless_it_waits_for_the_first_bytes() {
+    let test = "rules_on_payload_see_nothing_behind_fasttrack_unless_it_waits_for_the_first_bytes";
+    if tried(test, "fasttrack-blind").is_none() {
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "fasttrack-blind") else {
+        return;
+    };
+    assert_eq!(number(&wrong, "filtered"), 0, "{wrong:#}");
+    let matched = number(&right, "filtered");
+    assert!((1..100).contains(&matched), "{right:#}");
+}
+
+#[test]
+fn masquerade_keeps_packets_out_of_ipsec_and_untracked_packets_pass() {
+    let test = "masquerade_keeps_packets_out_of_ipsec_and_untracked_packets_pass";
+    if tried(test, "nat-before-ipsec").is_none() {
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "nat-before-ipsec") else {
+        return;
+    };
+    assert_eq!(flow(&wrong, "client to server"), [0, 0], "{wrong:#}");
+    let [sent, received] = flow(&right, "client to server");
+    assert!(sent == 500 && received > 400, "{right:#}");
+}
+
+#[test]
+fn fasttrack_takes_the_firewall_off_established_connections() {
+    let test = "fasttrack_takes_the_firewall_off_established_connections";
+    if tried(test, "fasttrack").is_none() {
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "fasttrack") else {
+        return;
+    };
+    for measured in [&wrong, &right] {
+        let [sent, received] = flow(measured, "client to internet");
+        assert!(sent == 40_000 && received > 0, "{measured:#}");
+    }
+    let [_, received] = flow(&wrong, "client to internet");
+    assert!(number(&wrong, "filtered") >= received, "{wrong:#}");
+    assert!(number(&right, "filtered") < 1_000, "{right:#}");
+    assert!(
+        clocks(&right, "firewall") < clocks(&wrong, "firewall"),
+        "{wrong:#}{right:#}"
+    );
+}
+
+#[test]
+fn a_queue_behind_fasttrack_limits_nothing_and_accepted_traffic_is_limited() {
+    let test = "a_queue_behind_fasttrack_limits_nothing_and_accepted_traffic_is_limited";
+    if tried(test, "blind-queue").is_none() {
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "blind-queue") else {
+        return;
+    };
+    let [sent, received] = flow(&wrong, "client to internet");
+    assert!(received * 10 > sent * 9, "{wrong:#}");
+    // Twice the permitted rate is sent.
+    let [sent, received] = flow(&right, "client to internet");
+    assert!(received > 500 && received * 4 < sent * 3, "{right:#}");
+}
+
+#[test]
+fn a_tunnel_with_an_old_local_address_is_dead_and_one_without_works() {
+    let test = "a_tunnel_with_an_old_local_address_is_dead_and_one_without_works";
+    if tried(test, "vpn-wan-change").is_none() {
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "vpn-wan-change") else {
+        return;
+    };
+    assert_eq!(flow(&wrong, "client to server"), [0, 0], "{wrong:#}");
+    let [sent, received] = flow(&right, "client to server");
+    assert!(sent == 500 && received > 400, "{right:#}");
+}
+
+#[test]
+fn a_dhcp_client_on_a_port_of_a_bridge_hears_nothing_and_off_the_bridge_it_binds() {
+    let test = "a_dhcp_client_on_a_port_of_a_bridge_hears_nothing_and_off_the_bridge_it_binds";
+    if !have(test, &["dnsmasq"]) || tried(test, "dhcp-on-port").is_none() {
+        return;
+    }
+    let Some([wrong, right]) = measured(test, "dhcp-on-port") else {
+        return;
+    };
+    assert_eq!(flow(&wrong, "client to internet"), [0, 0], "{wrong:#}");
+    let [sent, received] = flow(&right, "client to internet");
+    assert!(sent == 200 && received > 150, "{right:#}");
+}

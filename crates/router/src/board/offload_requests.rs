@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use menu::{Change, Changes, Id, Item, Store, Value};
-
-use super::{
+use board::{
     Board, BondMode, BridgeRequest, Carrier, Needs, Plan, PortRequest, Reason, SpanningTree,
     TagType, plan,
 };
+use menu::{Change, Changes, Id, Item, Store, Value};
+
 use crate::feature::concerns;
 use crate::firewall::is_in;
 use crate::intent::{InterfaceList, Name};

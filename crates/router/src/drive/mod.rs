@@ -92,7 +92,6 @@ use menu::Clock;
 use service::neighbour::{Arp, Discovery, Event};
 use wire::Mac;
 
-use crate::board::Board;
 use crate::clock::DayClock;
 pub(crate) use crate::compile::Dad;
 pub use crate::compile::PortWish;
@@ -106,6 +105,7 @@ use crate::link_modes::PortLink;
 use crate::object::Objects;
 use crate::port_numbers::PortNumbers;
 use crate::records::Records;
+use board::Board;
 
 use half::{Half, Means, TimerKey, Waiting};
 use log::Log;

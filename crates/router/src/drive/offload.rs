@@ -16,7 +16,9 @@ use frame::InterfaceId;
 use menu::{Changes, Store};
 
 use super::Control;
-use crate::board::{Asks, Board};
+use board::Board;
+
+use crate::board::Asks;
 use crate::compile::PortState;
 use crate::intent::Name;
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use doctor::{Finding, RULES, Severity};
+use board::Board;
+use doctor::{BOARD_RULES, Finding, RULES, Severity};
 use menu::{Id, Store, visible};
+use router::board::Asks;
 use script::Report;
 use serde_json::{Value, json};
 
@@ -24,6 +26,17 @@ impl<'a> Findings<'a> {
         let mut all = doctor::examine(store);
         all.sort_by_key(|finding| line(report, finding));
         Self { store, report, all }
+    }
+
+    /// Adds the findings that depend on the board.
+    pub(crate) fn add_board(&mut self, board: &'static Board) {
+        let asks = Asks::of(self.store);
+        let plan = asks.plan(board, None);
+        let switched = asks.switched(&plan);
+        self.all
+            .extend(doctor::examine_board(self.store, board, &switched));
+        let report = self.report;
+        self.all.sort_by_key(|finding| line(report, finding));
     }
 
     /// Returns the highest severity.
@@ -92,7 +105,7 @@ impl<'a> Findings<'a> {
             Severity::Warning => "warning",
             Severity::Advice => "note",
         };
-        let rules = RULES.iter().map(|rule| {
+        let rules = RULES.iter().chain(BOARD_RULES).map(|rule| {
             json!({
                 "id": rule.name,
                 "shortDescription": {"text": rule.cause},

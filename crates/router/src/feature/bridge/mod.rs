@@ -43,7 +43,7 @@ use self::tree::Tree;
 use self::vlans::{Lists, Vlans};
 use super::hear::{ReceiveOutcome, ReceivedPacket};
 use super::{Effect, Effects, Feature, View, concerns, each_item};
-use crate::board;
+
 use crate::compile::LayoutEntry;
 use crate::drive::timers::Timers;
 use crate::intent::{Indexed, Interface, ItemId, ItemState, Name};

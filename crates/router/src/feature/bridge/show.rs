@@ -9,10 +9,10 @@ use service::stp::{PortView, Role, State};
 use wire::bpdu::BridgeId;
 
 use super::{BridgeState, Bridges, Port};
-use crate::board::switch_name;
 use crate::intent::{ItemId, Name};
 use crate::live::{give, number};
 use crate::object::DYNAMIC;
+use board::switch_name;
 
 impl Bridges {
     pub(super) fn annotate_bridge(&self, item: ItemId, row: &mut Row) {

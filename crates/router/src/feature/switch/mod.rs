@@ -21,8 +21,8 @@ use menu::{Changes, Id, Menu, Row, Store};
 
 use self::read::{ChipConfig, PortConfig, VlanConfig};
 use super::{Effects, Feature, View, concerns};
-use crate::board::{Board, Chip};
 use crate::intent::{ItemId, Name};
+use board::{Board, Chip};
 
 pub(crate) use self::mirror::Copied;
 

@@ -4,8 +4,8 @@ use menu::{Row, Value};
 
 use super::bridge::is_on;
 use super::{End, Switches};
-use crate::board::{Chip, switch_name};
 use crate::intent::ItemId;
+use board::{Chip, switch_name};
 
 impl Switches {
     pub(super) fn annotate_chip(&self, item: ItemId, row: &mut Row) {

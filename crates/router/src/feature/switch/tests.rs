@@ -6,8 +6,8 @@ use script::Session;
 use wire::Mac;
 
 use crate::Instance;
-use crate::board::Board;
 use crate::drive::{PortNews, Setup};
+use board::Board;
 
 const PORTS: [&str; 5] = ["ether1", "ether2", "ether3", "ether4", "ether5"];
 

@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 use machine::Rng;
 
 use super::*;
-use crate::board::{Reason, SwitchPosition};
 use crate::intent::Name;
+use board::{Reason, SwitchPosition};
 
 const PORT: &str = "/interface/bridge/port";
 const START: &str = "/interface/bridge/add name=b protocol-mode=stp

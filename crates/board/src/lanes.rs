@@ -3,16 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Board;
-
-/// A connection to the processor that several ports share.
-#[derive(Debug, PartialEq, Eq)]
-pub struct CpuLane {
-    /// Rate in Mbps in each direction; `None` if unknown.
-    pub mbps: Option<u32>,
-    /// Device names of its ports in the default assignment.
-    pub ports: &'static [&'static str],
-}
+use crate::model::Board;
 
 /// A lane in use.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Known boards (block diagrams and "Switch Chip Features" of RouterOS's maker). A rate without a source is `None`.
 
-use super::chip::{self, Chip};
-use super::{Board, CpuLane, OnBoard};
+use crate::chip::{self, Chip};
+use crate::model::{Board, CpuLane, OnBoard};
 
 const ETHER: &[&str] = &[
     "ether1", "ether2", "ether3", "ether4", "ether5", "ether6", "ether7", "ether8", "ether9",
@@ -9,11 +9,11 @@ const ETHER: &[&str] = &[
     "ether18", "ether19", "ether20", "ether21", "ether22", "ether23", "ether24",
 ];
 /// `ether` ports from `first` to `last`.
-const fn ether(first: usize, last: usize) -> &'static [&'static str] {
+pub(crate) const fn ether(first: usize, last: usize) -> &'static [&'static str] {
     ETHER.split_at(last).0.split_at(first - 1).1
 }
 
-const SFP_PLUS_8: &[&str] = &[
+pub(crate) const SFP_PLUS_8: &[&str] = &[
     "sfp-sfpplus1",
     "sfp-sfpplus2",
     "sfp-sfpplus3",
@@ -23,7 +23,7 @@ const SFP_PLUS_8: &[&str] = &[
     "sfp-sfpplus7",
     "sfp-sfpplus8",
 ];
-const RB5009: &[&str] = &[
+pub(crate) const RB5009: &[&str] = &[
     "ether1",
     "ether2",
     "ether3",
@@ -34,16 +34,16 @@ const RB5009: &[&str] = &[
     "ether8",
     "sfp-sfpplus1",
 ];
-const L009: &[&str] = &[
+pub(crate) const L009: &[&str] = &[
     "ether2", "ether3", "ether4", "ether5", "ether6", "ether7", "ether8", "sfp1",
 ];
-const RB2011: &[&str] = &["ether1", "ether2", "ether3", "ether4", "ether5", "sfp1"];
-const CRS125: &[&str] = &[
+pub(crate) const RB2011: &[&str] = &["ether1", "ether2", "ether3", "ether4", "ether5", "sfp1"];
+pub(crate) const CRS125: &[&str] = &[
     "ether1", "ether2", "ether3", "ether4", "ether5", "ether6", "ether7", "ether8", "ether9",
     "ether10", "ether11", "ether12", "ether13", "ether14", "ether15", "ether16", "ether17",
     "ether18", "ether19", "ether20", "ether21", "ether22", "ether23", "ether24", "sfp1",
 ];
-const CRS326: &[&str] = &[
+pub(crate) const CRS326: &[&str] = &[
     "ether1",
     "ether2",
     "ether3",
@@ -71,7 +71,7 @@ const CRS326: &[&str] = &[
     "sfp-sfpplus1",
     "sfp-sfpplus2",
 ];
-const CCR2116: &[&str] = &[
+pub(crate) const CCR2116: &[&str] = &[
     "ether1",
     "ether2",
     "ether3",
@@ -89,7 +89,7 @@ const CCR2116: &[&str] = &[
     "sfp-sfpplus3",
     "sfp-sfpplus4",
 ];
-const CCR2004_12S: &[&str] = &[
+pub(crate) const CCR2004_12S: &[&str] = &[
     "ether1",
     "sfp-sfpplus1",
     "sfp-sfpplus2",
@@ -307,4 +307,12 @@ pub static BOARDS: &[Board] = &[
         &[unknown(ether(1, 4))],
     ),
     board("CCR1009-7G-1C-1S+", "CCR1009-7G-1C-1S+", &[], &[]),
+    board(
+        "RB850Gx2",
+        "RB850Gx2",
+        &[on(&chip::AR8327, ether(1, 5))],
+        &[unknown(ether(1, 5))],
+    ),
+    board("wAP ac", "RBwAPG-5HacT2HnD", &[], &[]),
+    board("SXT LTE", "RBSXTLTE3-7", &[], &[]),
 ];

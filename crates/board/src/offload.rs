@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 
 use frame::switch::{Group, SwitchPort};
 
-use super::chip::{Chip, Needs};
-use super::{Board, switch_name};
+use crate::chip::{Chip, Needs};
+use crate::model::Board;
+use crate::names::switch_name;
 
 /// `protocol-mode`, as far as it matters to chips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The feature matrix of RouterOS's manual, and further cases.
 
 use super::*;
-use crate::board::BOARDS;
+use crate::boards::BOARDS;
 
 fn board(name: &str) -> &'static Board {
     Board::named(name).expect("it is there")
@@ -93,6 +93,7 @@ const FAMILIES: [&[(&str, [&str; 2])]; 7] = [
         ("hAP ac", ["ether1", "ether5"]),
         ("CCR1009-8G", ["ether1", "ether4"]),
         ("RB450G", ["ether1", "ether5"]),
+        ("RB850Gx2", ["ether1", "ether5"]),
     ],
     &[
         ("hAP lite", ["ether1", "ether4"]),

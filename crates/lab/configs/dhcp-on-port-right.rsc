@@ -1,0 +1,1 @@
+/interface/bridge/port/remove [find interface=ether1]

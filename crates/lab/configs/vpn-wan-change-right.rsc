@@ -1,0 +1,1 @@
+/interface/ipip/set to-far local-address=0.0.0.0
