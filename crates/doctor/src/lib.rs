@@ -10,6 +10,7 @@
 //! about FastPath, throughput and "My holy war against masquerade".
 
 mod config;
+pub mod joined;
 mod packet;
 mod rule;
 mod rules;

@@ -182,8 +182,13 @@ pub(crate) struct Check {
     /// Mistakes that give exit code 4: error, warning (and errors), or advice (all).
     #[arg(long, value_name = "LEVEL")]
     pub(crate) deny: Option<Level>,
-    /// The configuration (.rsc); - is standard input.
-    pub(crate) file: PathBuf,
+    /// Compare both ends of the tunnels between the routers of several files: algorithms, secrets, selectors, keys,
+    /// MTU, addresses, ports, users.
+    #[arg(long, conflicts_with_all = ["board", "sarif"])]
+    pub(crate) joined: bool,
+    /// The configuration (.rsc); - is standard input. Several with --joined.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// Minimum severity of mistakes that fail a check.

@@ -15,6 +15,7 @@ use crate::cli::output;
 use crate::cli::{Check, Parse, Run};
 use crate::command::board::BoardReport;
 use crate::command::findings::Findings;
+use crate::command::joined;
 use crate::run::shared::clock;
 
 /// Maximum wait at startup for the kernel to remove the devices of a killed router: some 20 ms each, and
@@ -248,8 +249,14 @@ fn harmless(command: &str) -> String {
 
 /// `ferroute check`: reports the effect of a file and its mistakes.
 pub(crate) fn check(check: &Check) -> Result<u8, String> {
-    let text = read(&check.file)?;
-    let file = check.file.display().to_string();
+    if check.joined {
+        return joined(check);
+    }
+    let [file] = &check.files[..] else {
+        return Err(String::from("several files need --joined"));
+    };
+    let text = read(file)?;
+    let file = file.display().to_string();
     let mut store = schema::store();
     let report = script::check(&mut store, &text);
     let judged = check.board.map(|board| BoardReport::of(&store, board));
@@ -291,6 +298,31 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
             (true, true) => 0,
         },
     )
+}
+
+/// `ferroute check --joined`: compares both ends of the tunnels between routers.
+fn joined(check: &Check) -> Result<u8, String> {
+    let mut routers = Vec::new();
+    for file in &check.files {
+        let text = read(file)?;
+        let file = file.display().to_string();
+        routers.push(joined::Router::new(file, &text));
+    }
+    if routers.len() < 2 {
+        return Err(String::from(
+            "--joined needs the files of two or more routers",
+        ));
+    }
+    let comparison = joined::Comparisons::of(&routers);
+    let lines = match (check.json, check.fix) {
+        (true, _) => vec![comparison.to_json()],
+        (_, true) => comparison.script(),
+        _ => comparison.in_words(),
+    };
+    lines.into_iter().try_for_each(output::line)?;
+    let denied = check.deny.map(doctor::Severity::from);
+    let fails = denied.is_some_and(|from| comparison.worst() >= Some(from));
+    Ok(if fails { EXIT_MISTAKES } else { 0 })
 }
 
 /// Prints refused commands, ineffective settings and implied items.

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use doctor::{Finding, RULES, Severity};
-use menu::{Id, Store, visible};
+use menu::{Store, visible};
 use script::Report;
 use serde_json::{Value, json};
 
 mod content;
 
-use content::by_content;
+pub(crate) use content::portable;
 
 /// Findings of a file.
 pub(crate) struct Findings<'a> {
@@ -137,45 +137,13 @@ impl<'a> Findings<'a> {
         lines
     }
 
-    /// Returns the commands of a correction. Item numbers are valid in this store only, so the script finds
-    /// items by their values, independent of their order.
+    /// Returns the commands of a correction, which are valid in other stores too.
     fn fix(&self, finding: &Finding) -> Vec<String> {
         finding
             .fix
             .iter()
-            .map(|command| self.portable(command))
+            .map(|command| portable(self.store, command))
             .collect()
-    }
-
-    fn portable(&self, command: &str) -> String {
-        let path = command
-            .split(' ')
-            .next()
-            .and_then(|path| path.rsplit_once('/'));
-        let words = command.split(' ').enumerate().map(|(at, word)| {
-            let (before, id) = word.split_once('*').unwrap_or((word, ""));
-            let Ok(number) = u64::from_str_radix(id, 16) else {
-                return word.to_owned();
-            };
-            // Elsewhere the text is part of a name.
-            let names_item = matches!(before, "place-before=" | "destination=");
-            if !(names_item || before.is_empty() && at == 1) {
-                return word.to_owned();
-            }
-            let found = path.and_then(|(menu, _)| by_content(self.store, menu, Id(number)));
-            let Some(found) = found else {
-                return word.to_owned();
-            };
-            // Among equal items, each `remove` moves the rest one position up.
-            let removes = path.is_some_and(|(_, name)| name == "remove");
-            let place = if removes {
-                found.place.min(1)
-            } else {
-                found.place
-            };
-            format!("{before}{}", found.expression(place))
-        });
-        words.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -189,6 +157,7 @@ fn line(report: &Report, finding: &Finding) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::content::by_content;
     use super::*;
 
     const SHADOWED: &str = "/ip firewall filter
