@@ -10,8 +10,10 @@
 //! about FastPath, throughput and "My holy war against masquerade".
 
 mod config;
+mod cost;
 pub mod joined;
 mod packet;
+mod routes;
 mod rule;
 mod rules;
 #[cfg(test)]
@@ -20,6 +22,7 @@ mod tests;
 use menu::Store;
 
 use config::Config;
+pub use cost::{Cost, Row};
 use rule::RuleFindings;
 pub use rule::{Finding, ItemId, Rule, Severity};
 pub use rules::RULES;

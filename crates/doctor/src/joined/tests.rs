@@ -24,7 +24,7 @@ fn store(text: &str) -> Store {
 }
 
 fn between(first: &str, second: &str) -> Comparison {
-    compare(&store(first), &store(second), |private| public(private))
+    compare(&store(first), &store(second), public)
 }
 
 /// Returns the properties of the differences.
@@ -277,7 +277,7 @@ fn commands_make_the_ends_agree() {
         (SESSIONS, "port=8443", "port=443"),
     ] {
         let mut stores = [store(pair[0]), store(&pair[1].replace(from, to))];
-        let found = compare(&stores[0], &stores[1], |private| public(private));
+        let found = compare(&stores[0], &stores[1], public);
         for (at, command) in found
             .differences
             .iter()
@@ -286,7 +286,7 @@ fn commands_make_the_ends_agree() {
             let report = script::check(&mut stores[*at], command);
             assert!(report.refused.is_empty(), "{command}: {:?}", report.refused);
         }
-        let left = compare(&stores[0], &stores[1], |private| public(private));
+        let left = compare(&stores[0], &stores[1], public);
         assert_eq!(left.differences, [], "{to}");
     }
 }

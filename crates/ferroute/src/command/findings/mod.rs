@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use doctor::{Finding, RULES, Severity};
+use doctor::{Cost, Finding, RULES, Severity};
 use menu::{Store, visible};
 use script::Report;
 use serde_json::{Value, json};
@@ -42,6 +42,8 @@ impl<'a> Findings<'a> {
             lines.push(format!("{file}: {at}{severity}: {}: {said}", rule.name));
             if told.insert(rule.name) {
                 lines.push(format!("    {}", rule.cause));
+                let cost = Cost::of(rule.name).map(|cost| format!("    {}", cost.describe()));
+                lines.extend(cost);
                 lines.push(format!("    right: {}", rule.mend));
             }
         }
@@ -79,6 +81,7 @@ impl<'a> Findings<'a> {
             "line": line(self.report, finding),
             "finding": finding.said,
             "cause": finding.rule.cause,
+            "cost": Cost::of(finding.rule.name).map(Cost::describe),
             "mend": finding.rule.mend,
             "places": places.collect::<Vec<_>>(),
             "fix": self.fix(finding),
