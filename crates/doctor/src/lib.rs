@@ -12,6 +12,7 @@
 mod config;
 mod cost;
 pub mod joined;
+mod modern;
 mod packet;
 mod routes;
 mod rule;
@@ -23,15 +24,21 @@ use menu::Store;
 
 use config::Config;
 pub use cost::{Cost, Row};
+pub use modern::{MODERN, OLD_FORMS, OldForm, OldLine, old_forms};
 use rule::RuleFindings;
 pub use rule::{Finding, ItemId, Rule, Severity};
 pub use rules::RULES;
 
 /// Returns the mistakes of a configuration: by rule, then in item order.
 pub fn examine(store: &Store) -> Vec<Finding> {
+    examine_by(store, RULES)
+}
+
+/// Returns the findings of some rules, such as [`MODERN`]: by rule, then in item order.
+pub fn examine_by(store: &Store, rules: &'static [Rule]) -> Vec<Finding> {
     let config = Config::of(store);
     let mut all = Vec::new();
-    for rule in RULES {
+    for rule in rules {
         let mut found = RuleFindings::default();
         (rule.find)(&config, &mut found);
         all.extend(found.0.into_iter().map(|one| Finding {

@@ -6,6 +6,7 @@ use crate::{RULES, examine};
 
 mod everyday;
 mod fixes;
+mod modern;
 mod ppp;
 mod vpn;
 

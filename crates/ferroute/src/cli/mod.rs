@@ -182,6 +182,9 @@ pub(crate) struct Check {
     /// Mistakes that give exit code 4: error, warning (and errors), or advice (all).
     #[arg(long, value_name = "LEVEL")]
     pub(crate) deny: Option<Level>,
+    /// Name what today's RouterOS does better: old forms in the file, and old ways of doing things.
+    #[arg(long, conflicts_with_all = ["joined", "sarif"])]
+    pub(crate) modern: bool,
     /// Compare both ends of the tunnels between the routers of several files: algorithms, secrets, selectors, keys,
     /// MTU, addresses, ports, users.
     #[arg(long, conflicts_with_all = ["board", "sarif"])]

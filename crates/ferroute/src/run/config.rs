@@ -260,7 +260,10 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
     let mut store = schema::store();
     let report = script::check(&mut store, &text);
     let judged = check.board.map(|board| BoardReport::of(&store, board));
-    let findings = Findings::of(&store, &report);
+    let findings = match check.modern {
+        true => Findings::by(&store, &report, doctor::MODERN),
+        false => Findings::of(&store, &report),
+    };
     if check.json {
         let begun = report.to_json(&file);
         // All results are members of one object.
@@ -276,6 +279,9 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
         say_report(&file, &report)?;
         for line in judged.iter().flat_map(BoardReport::in_words) {
             output::line(line)?;
+        }
+        if check.modern {
+            say_old_forms(&file, &text)?;
         }
         let found = findings.in_words(&file);
         found.into_iter().try_for_each(output::line)?;
@@ -343,6 +349,23 @@ fn say_report(file: &str, report: &Report) -> Result<(), String> {
         output::line(format_args!(
             "{file}: line {}: adds {}, which version 6 created automatically",
             item.line, item.what
+        ))?;
+    }
+    Ok(())
+}
+
+/// Prints old forms of commands, and what today's version has in their place.
+fn say_old_forms(file: &str, text: &str) -> Result<(), String> {
+    for old in doctor::old_forms(text) {
+        let (menu, word) = (old.form.menu, old.form.word);
+        let form = match word {
+            "" => menu.to_owned(),
+            word => format!("{menu} {word}="),
+        };
+        let today = old.form.today;
+        output::line(format_args!(
+            "{file}: line {}: old form: {form}: today {today}",
+            old.line
         ))?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use doctor::{Cost, Finding, RULES, Severity};
+use doctor::{Cost, Finding, RULES, Rule, Severity};
 use menu::{Store, visible};
 use script::Report;
 use serde_json::{Value, json};
@@ -21,7 +21,12 @@ pub(crate) struct Findings<'a> {
 impl<'a> Findings<'a> {
     /// Examines the store that a file was imported into.
     pub(crate) fn of(store: &'a Store, report: &'a Report) -> Self {
-        let mut all = doctor::examine(store);
+        Self::by(store, report, RULES)
+    }
+
+    /// Examines the store by some rules.
+    pub(crate) fn by(store: &'a Store, report: &'a Report, rules: &'static [Rule]) -> Self {
+        let mut all = doctor::examine_by(store, rules);
         all.sort_by_key(|finding| line(report, finding));
         Self { store, report, all }
     }
