@@ -9,12 +9,12 @@
 //! Sources are MikroTik's manual ("Layer2 misconfiguration" and the pages of each menu) and MikroTik's talks
 //! about FastPath, throughput and "My holy war against masquerade".
 
-mod config;
+pub mod config;
 mod cost;
 pub mod joined;
 mod modern;
 mod packet;
-mod routes;
+pub mod routes;
 mod rule;
 mod rules;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::config::{Config, shown};
 
 /// Leads to an address.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Lead<'a> {
+pub enum Lead<'a> {
     /// An own network.
     Own,
     /// A static route.
@@ -19,10 +19,11 @@ pub(crate) enum Lead<'a> {
 
 /// Own networks and static routes of table main. A look-up costs as much as there are prefix lengths.
 #[derive(Debug)]
-pub(crate) struct Routes<'a>(BTreeMap<IpNet, Lead<'a>>);
+pub struct Routes<'a>(BTreeMap<IpNet, Lead<'a>>);
 
 impl<'a> Routes<'a> {
-    pub(crate) fn of(config: &Config<'a>) -> Self {
+    /// Indexes the routes and networks of a configuration.
+    pub fn of(config: &Config<'a>) -> Self {
         let mut leads = BTreeMap::new();
         for route in config.enabled("/ip/route") {
             let is_main = matches!(shown(route, "routing-table").as_str(), "" | "main");
@@ -36,7 +37,7 @@ impl<'a> Routes<'a> {
     }
 
     /// Returns the longest prefix of an address, and what has it.
-    pub(crate) fn towards(&self, to: IpAddr) -> Option<(IpNet, Lead<'a>)> {
+    pub fn towards(&self, to: IpAddr) -> Option<(IpNet, Lead<'a>)> {
         let lengths = (0..=IpNet::from(to).max_prefix_len()).rev();
         let mut nets = lengths.filter_map(|len| Some(IpNet::new(to, len).ok()?.trunc()));
         nets.find_map(|net| Some((net, *self.0.get(&net)?)))
@@ -50,7 +51,7 @@ pub(crate) fn network(item: &Item, property: &str) -> Option<IpNet> {
 }
 
 /// Returns the networks of the router's own addresses.
-pub(crate) fn own_networks<'a>(config: &Config<'a>) -> Vec<(&'a Item, IpNet)> {
+pub fn own_networks<'a>(config: &Config<'a>) -> Vec<(&'a Item, IpNet)> {
     let of = |menu: &str| config.enabled(menu);
     let addresses = of("/ip/address").into_iter().chain(of("/ipv6/address"));
     let networks = addresses.filter_map(|item| Some((item, network(item, "address")?)));

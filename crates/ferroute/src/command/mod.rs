@@ -9,4 +9,5 @@ pub(crate) mod expect;
 pub(crate) mod findings;
 pub(crate) mod joined;
 pub(crate) mod planner;
+pub(crate) mod reach;
 pub(crate) mod trace;

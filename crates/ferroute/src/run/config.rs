@@ -124,7 +124,8 @@ fn open(state: &StateFolder, run: &Run) -> Result<Durable, String> {
     opened
 }
 
-fn read(path: &Path) -> Result<String, String> {
+/// Reads a file, or standard input if the path is `-`.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     let bytes = if path == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
