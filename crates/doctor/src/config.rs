@@ -5,17 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use board::Board;
 use menu::{Item, Store, Value};
 
-pub(crate) const FILTER: &str = "/ip/firewall/filter";
-pub(crate) const FILTER6: &str = "/ipv6/firewall/filter";
-pub(crate) const NAT: &str = "/ip/firewall/nat";
+/// Menu of the IPv4 filter.
+pub const FILTER: &str = "/ip/firewall/filter";
+/// Menu of the IPv6 filter.
+pub const FILTER6: &str = "/ipv6/firewall/filter";
+/// Menu of IPv4 NAT.
+pub const NAT: &str = "/ip/firewall/nat";
 pub(crate) const MANGLE: &str = "/ip/firewall/mangle";
-pub(crate) const RAW: &str = "/ip/firewall/raw";
+/// Menu of the IPv4 rules before connection tracking.
+pub const RAW: &str = "/ip/firewall/raw";
 /// Maximum nesting of interface lists that is followed.
 const MAX_LIST_DEPTH: usize = 8;
 
 /// Configuration with indices for the queries of rules.
 #[derive(Debug)]
-pub(crate) struct Config<'a> {
+pub struct Config<'a> {
     store: &'a Store,
     /// Bridge ports: bridge and item of each interface.
     ports: BTreeMap<&'a str, (&'a str, &'a Item)>,
@@ -34,7 +38,8 @@ pub(crate) struct BoardContext<'a> {
 }
 
 impl<'a> Config<'a> {
-    pub(crate) fn of(store: &'a Store) -> Self {
+    /// Indexes the items of a store.
+    pub fn of(store: &'a Store) -> Self {
         let mut config = Self {
             store,
             ports: BTreeMap::new(),
@@ -98,7 +103,7 @@ impl<'a> Config<'a> {
     }
 
     /// Returns the enabled items of a menu, in order.
-    pub(crate) fn enabled(&self, path: &str) -> Vec<&'a Item> {
+    pub fn enabled(&self, path: &str) -> Vec<&'a Item> {
         let items = self.store.items(path).map(|item| &**item);
         items.filter(|item| !item.is("disabled")).collect()
     }
@@ -109,7 +114,7 @@ impl<'a> Config<'a> {
     }
 
     /// Returns the names of the enabled items of a menu.
-    pub(crate) fn names(&self, path: &str) -> BTreeSet<&'a str> {
+    pub fn names(&self, path: &str) -> BTreeSet<&'a str> {
         self.values(path, "name")
     }
 
@@ -122,7 +127,7 @@ impl<'a> Config<'a> {
     }
 
     /// Returns the settings of a menu.
-    pub(crate) fn settings(&self, path: &str) -> Option<&'a Item> {
+    pub fn settings(&self, path: &str) -> Option<&'a Item> {
         self.store.settings(path).map(|item| &**item)
     }
 
@@ -151,13 +156,13 @@ impl<'a> Config<'a> {
     }
 
     /// Returns the enabled rules of a chain, in order.
-    pub(crate) fn chain(&self, path: &str, chain: &str) -> &[&'a Item] {
+    pub fn chain(&self, path: &str, chain: &str) -> &[&'a Item] {
         let rules = self.chains.get(path).and_then(|chains| chains.get(chain));
         rules.map_or(&[], |rules| rules)
     }
 
     /// Returns the bridge and the bridge port item of an interface.
-    pub(crate) fn bridge_of(&self, port: &str) -> Option<(&'a str, &'a Item)> {
+    pub fn bridge_of(&self, port: &str) -> Option<(&'a str, &'a Item)> {
         self.ports.get(port).copied()
     }
 
@@ -168,7 +173,7 @@ impl<'a> Config<'a> {
     }
 
     /// Returns true if an interface list contains the interface, directly or by an included list.
-    pub(crate) fn is_in(&self, interface: &str, list: &str) -> bool {
+    pub fn is_in(&self, interface: &str, list: &str) -> bool {
         self.is_within(interface, list, MAX_LIST_DEPTH)
     }
 
@@ -191,7 +196,7 @@ impl<'a> Config<'a> {
     }
 
     /// Returns the interfaces towards the Internet: with a DHCP client, a PPP client, or masquerade.
-    pub(crate) fn wan(&self) -> BTreeSet<&'a str> {
+    pub fn wan(&self) -> BTreeSet<&'a str> {
         let mut wan = BTreeSet::new();
         wan.extend(
             self.enabled("/ip/dhcp-client")
@@ -217,7 +222,7 @@ impl<'a> Config<'a> {
     }
 
     /// Returns the IPsec policies that encrypt.
-    pub(crate) fn policies(&self) -> Vec<&'a Item> {
+    pub fn policies(&self) -> Vec<&'a Item> {
         let mut all = self.enabled("/ip/ipsec/policy");
         all.retain(|item| {
             !item.is("template") && !matches!(item.text("action"), "none" | "discard")
@@ -234,7 +239,7 @@ impl<'a> Config<'a> {
 }
 
 /// Returns the words of a value: all of a list, the word itself, none of a negated value.
-pub(crate) fn words(value: Option<&Value>) -> Vec<&str> {
+pub fn words(value: Option<&Value>) -> Vec<&str> {
     match value {
         Some(Value::List(list)) => list.iter().filter_map(Value::as_str).collect(),
         Some(one) => one.as_str().into_iter().collect(),
@@ -249,14 +254,14 @@ pub(crate) fn name<'a>(item: &'a Item, property: &str) -> Option<&'a str> {
 }
 
 /// Returns a property as text; empty if unset.
-pub(crate) fn shown(item: &Item, property: &str) -> String {
+pub fn shown(item: &Item, property: &str) -> String {
     item.get(property)
         .map(ToString::to_string)
         .unwrap_or_default()
 }
 
 /// Returns true if a property is set.
-pub(crate) fn has(item: &Item, property: &str) -> bool {
+pub fn has(item: &Item, property: &str) -> bool {
     item.get(property).is_some_and(|value| !value.is_empty())
 }
 
@@ -282,7 +287,7 @@ pub(crate) fn side<'a>(item: &'a Item, property: &str, at: usize) -> Option<&'a 
 }
 
 /// Returns the name of an item for messages.
-pub(crate) fn title(item: &Item) -> String {
+pub fn title(item: &Item) -> String {
     match item.title() {
         title if title.is_empty() && has(item, "chain") => {
             let action = name(item, "action").unwrap_or("accept");

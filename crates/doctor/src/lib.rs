@@ -9,8 +9,12 @@
 //! Sources are MikroTik's manual ("Layer2 misconfiguration" and the pages of each menu) and MikroTik's talks
 //! about FastPath, throughput and "My holy war against masquerade".
 
-mod config;
+pub mod config;
+mod cost;
+pub mod joined;
+mod modern;
 mod packet;
+pub mod routes;
 mod rule;
 mod rules;
 #[cfg(test)]
@@ -22,6 +26,8 @@ use board::Board;
 use menu::Store;
 
 use config::Config;
+pub use cost::{Cost, Row};
+pub use modern::{MODERN, OLD_FORMS, OldForm, OldLine, old_forms};
 use rule::RuleFindings;
 pub use rule::{Finding, ItemId, Rule, Severity};
 pub use rules::{BOARD_RULES, RULES};
@@ -29,6 +35,11 @@ pub use rules::{BOARD_RULES, RULES};
 /// Returns the mistakes of a configuration: by rule, then in item order.
 pub fn examine(store: &Store) -> Vec<Finding> {
     apply(RULES, &Config::of(store))
+}
+
+/// Returns the findings of some rules, such as [`MODERN`]: by rule, then in item order.
+pub fn examine_by(store: &Store, rules: &'static [Rule]) -> Vec<Finding> {
+    apply(rules, &Config::of(store))
 }
 
 /// Returns the mistakes of a configuration on a board whose chips switch the devices `switched`: those that other

@@ -10,6 +10,8 @@ pub(crate) struct Packet<'a> {
     pub(crate) ingress: &'a str,
     pub(crate) protocol: &'a str,
     pub(crate) port: u16,
+    /// True if destination NAT translated the packet.
+    pub(crate) is_translated: bool,
 }
 
 /// Verdict of a chain.
@@ -132,8 +134,7 @@ fn matcher_result(
         "protocol" => Some(has(packet.protocol)),
         "dst-port" | "port" => Some(names_port(&value.to_string(), packet.port)),
         "connection-state" => Some(has("new")),
-        // Packets to local listeners have no NAT state.
-        "connection-nat-state" => Some(false),
+        "connection-nat-state" => Some(packet.is_translated && has("dstnat")),
         "dst-address-type" if has("local") => Some(true),
         _ => None,
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use crate::{RULES, examine};
 
 mod board;
+mod everyday;
 mod fixes;
+mod modern;
 mod ppp;
 mod stories;
 mod vpn;
@@ -600,10 +602,16 @@ const CASES: &[Case] = &[
     ),
 ];
 
+/// Iterates over the cases of all rules.
+fn cases() -> impl Iterator<Item = &'static Case> {
+    let parts = [CASES, ppp::CASES, vpn::CASES, everyday::CASES];
+    parts.into_iter().flatten()
+}
+
 #[test]
 fn each_rule_finds_its_mistake_and_no_lookalike() {
     let mut complaints = Vec::new();
-    for (name, wrong, right) in CASES.iter().chain(ppp::CASES).chain(vpn::CASES) {
+    for (name, wrong, right) in cases() {
         if !found(&wrong.concat()).contains(name) {
             complaints.push(format!("{name} does not find its mistake"));
         }
@@ -612,9 +620,7 @@ fn each_rule_finds_its_mistake_and_no_lookalike() {
         }
     }
     assert!(complaints.is_empty(), "{complaints:#?}");
-    let tested: BTreeSet<_> = { CASES.iter().chain(ppp::CASES).chain(vpn::CASES) }
-        .map(|(name, ..)| *name)
-        .collect();
+    let tested: BTreeSet<_> = cases().map(|(name, ..)| *name).collect();
     let all: BTreeSet<_> = RULES.iter().map(|rule| rule.name).collect();
     assert_eq!(tested, all);
     assert_eq!(all.len(), RULES.len(), "names are used once");
@@ -639,7 +645,7 @@ fn an_empty_configuration_has_no_mistakes() {
 #[test]
 fn fix_commands_remove_the_finding() {
     let (mut mended, mut complaints) = (0, Vec::new());
-    for (name, wrong, _) in CASES.iter().chain(ppp::CASES).chain(vpn::CASES) {
+    for (name, wrong, _) in cases() {
         let mut store = schema::store();
         script::check(&mut store, &wrong.concat());
         let findings = examine(&store);

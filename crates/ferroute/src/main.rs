@@ -19,7 +19,7 @@ use clap::Parser as _;
 
 use cli::location::Location;
 use cli::{Cli, Command, Host};
-use command::{calculate, client, docs, expect, planner, trace};
+use command::{calculate, client, docs, expect, planner, reach, trace};
 
 /// Counts allocations, so that the benchmark can say that a packet costs none.
 #[global_allocator]
@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Check(check) => run::config::check(&check),
         Command::Trace(asked) => trace::trace(&asked),
         Command::Test(test) => expect::test(&test),
+        Command::Reach(asked) => reach::reach(&asked),
         Command::Plan(asked) => planner::plan(&asked),
         Command::Calc(asked) => calculate::calculate(&asked),
         Command::Parse(parse) => run::config::parse(&parse),

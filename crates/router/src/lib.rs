@@ -55,6 +55,7 @@ pub use feature::radius::Aaa;
 pub use feature::services::ClosedServices;
 pub use feature::ssh::kept_host_key;
 pub use feature::switch::beyond as beyond_chips;
+pub use feature::wireguard::public_key as wireguard_public_key;
 pub use feature::{Effect, Effects, NewObject};
 pub use files::{RemoteEntry, RemoteFiles};
 pub use instance::{Instance, Veth};

@@ -256,3 +256,38 @@ pub(super) const ALLOW_FAST_PATH_OFF: Rule = Rule {
         }
     },
 };
+
+pub(super) const FASTTRACK_VS_MANGLE: Rule = Rule {
+    name: "fasttrack-vs-mangle",
+    severity: Severity::Warning,
+    cause: "FastTrack bypasses mangle: most packets get no mark, priority, DSCP value or TTL from this rule",
+    mend: "exclude the connections of the rule from the FastTrack rule, by connection-mark=no-mark or by an accept rule \
+           before it",
+    find: |config, found| {
+        let Some(fasttrack) = takes_all(config) else {
+            return;
+        };
+        let changes = |rule: &&Item| {
+            let is_hidden = matches!(
+                rule.text("action"),
+                "mark-packet" | "change-dscp" | "change-ttl" | "set-priority"
+            );
+            // Packets of new connections and of the router itself take the slow path.
+            is_hidden
+                && !matches!(rule.text("chain"), "input" | "output")
+                && !matches!(shown(rule, "connection-state").as_str(), "new")
+        };
+        let mut rules = config.enabled(MANGLE);
+        rules.retain(changes);
+        if let Some(first) = rules.first() {
+            let said = match rules.len() {
+                1 => format!("{} misses FastTrack packets", title(first)),
+                more => format!(
+                    "{more} rules miss FastTrack packets, the first is {}",
+                    title(first)
+                ),
+            };
+            found.add(&[first, fasttrack], said);
+        }
+    },
+};

@@ -8,9 +8,9 @@ use crate::packet::{Packet, Verdict, chain_verdict};
 use crate::rule::{Rule, Severity};
 
 /// WAN interfaces from which the first packet of a connection reaches the router.
-struct Open<'a> {
+pub(super) struct Open<'a> {
     /// Interfaces whose packets a rule accepts.
-    accepted: Vec<&'a str>,
+    pub(super) accepted: Vec<&'a str>,
     /// Interfaces whose packets pass the end of the chain; a final drop rule closes them.
     unmatched: Vec<&'a str>,
 }
@@ -23,7 +23,7 @@ impl<'a> Open<'a> {
 }
 
 /// Returns the WAN interfaces that let a packet in.
-fn open<'a>(config: &Config<'a>, protocol: &str, port: u16) -> Open<'a> {
+pub(super) fn open<'a>(config: &Config<'a>, protocol: &str, port: u16) -> Open<'a> {
     let mut open = Open {
         accepted: Vec::new(),
         unmatched: Vec::new(),
@@ -33,6 +33,7 @@ fn open<'a>(config: &Config<'a>, protocol: &str, port: u16) -> Open<'a> {
             ingress,
             protocol,
             port,
+            is_translated: false,
         };
         match chain_verdict(config, FILTER, "input", packet) {
             None => open.unmatched.push(ingress),

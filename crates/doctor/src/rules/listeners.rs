@@ -61,6 +61,7 @@ pub(super) fn accepting(config: &Config<'_>, ingress: &str) -> Vec<String> {
             ingress,
             protocol: listener.protocol,
             port: listener.port.unwrap_or_default(),
+            is_translated: false,
         };
         let decided = chain_verdict(config, FILTER, "input", packet);
         !matches!(decided, Some(Verdict::Accepted | Verdict::Dropped))

@@ -1,8 +1,10 @@
 //! All rules, grouped by subject.
 
+mod addressing;
 mod board;
 mod bridge;
 mod deep;
+mod exposure;
 mod fast;
 mod input;
 mod ipsec;
@@ -13,6 +15,7 @@ mod nat;
 mod queues;
 mod reach;
 mod secrets;
+mod sessions;
 mod switched;
 mod tunnels;
 mod vpn;
@@ -104,4 +107,20 @@ pub const RULES: &[Rule] = &[
     tunnels::PPTP_SERVER_BLOCKED,
     tunnels::SSTP_SERVER_BLOCKED,
     tunnels::OVPN_SERVER_BLOCKED,
+    fast::FASTTRACK_VS_MANGLE,
+    addressing::GATEWAY_UNREACHABLE,
+    addressing::NETWORK_TWICE,
+    addressing::DHCP_POOL_OUTSIDE,
+    addressing::DHCP_NETWORK_MISSING,
+    addressing::QUEUE_TARGET_NOWHERE,
+    sessions::PPP_NO_ADDRESS,
+    sessions::PPP_ADDRESS_TWICE,
+    sessions::OVPN_SERVER_NO_CERTIFICATE,
+    sessions::TUNNEL_MTU_FRAGMENTS,
+    sessions::MTU_ABOVE_L2MTU,
+    sessions::BOND_OF_TUNNELS,
+    exposure::DSTNAT_BLOCKED,
+    exposure::ADMIN_FROM_EVERYWHERE,
+    exposure::PASSWORD_IN_SCRIPT,
+    exposure::SPEED_TEST_ON_ROUTER,
 ];

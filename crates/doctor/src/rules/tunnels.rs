@@ -1,12 +1,13 @@
 //! Tunnels and PPPoE.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use menu::{Item, Store, Value, quote};
 
 use crate::config::{Config, FILTER, MANGLE, NAT, has, has_any, name, shown, title};
 use crate::packet::{Packet, Verdict, chain_verdict};
+use crate::routes::{Lead, Routes};
 use crate::rule::{Rule, RuleFindings, Severity};
 
 const CLIENT: &str = "/interface/pppoe-client";
@@ -115,6 +116,7 @@ pub(super) const DOUBLE_ENCAPSULATION: Rule = Rule {
             .chain(&secrets)
             .map(|item| item.get("local-address"));
         let inside: BTreeSet<_> = far.chain(near).filter_map(address).collect();
+        let clients = Clients::of(config);
         for tunnel in config.enabled("/interface/eoip") {
             let Some(to) = address(tunnel.get("remote-address")) else {
                 continue;
@@ -123,7 +125,7 @@ pub(super) const DOUBLE_ENCAPSULATION: Rule = Rule {
                 let servers = VPNS.iter().filter_map(|vpn| config.settings(vpn.server));
                 let server = servers.into_iter().find(|server| server.is("enabled"));
                 found.add(&[tunnel], nested(tunnel, to, "a PPP tunnel", server));
-            } else if let Some(client) = client_towards(config, to) {
+            } else if let Some(client) = clients.towards(to) {
                 let said = nested(tunnel, to, client.text("name"), Some(client));
                 found.add(&[tunnel, client], said);
             }
@@ -169,30 +171,33 @@ fn nested(tunnel: &Item, to: IpAddr, inside: &str, session: Option<&Item>) -> St
     said
 }
 
-/// Returns the VPN client by which packets to an address leave: a static route names it, or the address is private and
-/// only a PPP session can lead there.
-fn client_towards<'a>(config: &Config<'a>, to: IpAddr) -> Option<&'a Item> {
-    let clients = VPNS.iter().flat_map(|vpn| config.enabled(vpn.client));
-    let clients: Vec<_> = clients.collect();
-    if clients.is_empty() {
-        return None;
+/// VPN clients of a configuration, and the routes that lead to them.
+struct Clients<'a> {
+    all: BTreeMap<&'a str, &'a Item>,
+    routes: Routes<'a>,
+}
+
+impl<'a> Clients<'a> {
+    fn of(config: &Config<'a>) -> Self {
+        let all = VPNS.iter().flat_map(|vpn| config.enabled(vpn.client));
+        Self {
+            all: all.map(|client| (client.text("name"), client)).collect(),
+            routes: Routes::of(config),
+        }
     }
-    let net = |item: &Item, property: &str| item.get(property).and_then(Value::as_prefix);
-    let leads = |route: &&&Item| {
-        let net = net(route, "dst-address");
-        net.is_some_and(|net| net.prefix_len() > 0 && net.contains(&to))
-    };
-    let routes = config.enabled("/ip/route");
-    if let Some(route) = routes.iter().find(leads) {
-        let gateway = shown(route, "gateway");
-        let mut clients = clients.into_iter();
-        return clients.find(|client| client.text("name") == gateway);
+
+    /// Returns the VPN client by which packets to an address leave: a static route names it, or the address is private
+    /// and only a PPP session can lead there.
+    fn towards(&self, to: IpAddr) -> Option<&'a Item> {
+        let is_private = matches!(to, IpAddr::V4(to) if to.is_private());
+        match self.routes.towards(to) {
+            Some((_, Lead::Own)) => None,
+            Some((net, Lead::Route(route))) if net.prefix_len() > 0 => {
+                self.all.get(shown(route, "gateway").as_str()).copied()
+            }
+            _ => self.all.values().next().copied().filter(|_| is_private),
+        }
     }
-    let is_private = matches!(to, IpAddr::V4(to) if to.is_private());
-    let addresses = config.enabled("/ip/address");
-    let mut own = addresses.iter().filter_map(|item| net(item, "address"));
-    let is_beside = own.any(|net| net.contains(&to));
-    clients.into_iter().find(|_| is_private && !is_beside)
 }
 
 fn address(value: Option<&Value>) -> Option<IpAddr> {
@@ -466,6 +471,7 @@ pub(super) fn is_dropped_by_input(config: &Config<'_>, protocol: &'static str, p
             ingress,
             protocol,
             port,
+            is_translated: false,
         };
         chain_verdict(config, FILTER, "input", packet) == Some(Verdict::Dropped)
     })

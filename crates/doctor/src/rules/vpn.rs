@@ -8,6 +8,7 @@ use menu::{Item, Value};
 
 use super::tunnels::{accept, is_dropped_by_input, report_blocked};
 use crate::config::{Config, has, shown, title};
+use crate::routes::{Lead, Routes, network, own_networks};
 use crate::rule::{Rule, Severity};
 
 const POLICY: &str = "/ip/ipsec/policy";
@@ -23,12 +24,6 @@ const TUNNELS: [&str; 4] = [
     "/interface/6to4",
 ];
 
-/// Returns the network of a property, without host bits.
-fn net(item: &Item, property: &str) -> Option<IpNet> {
-    let net = item.get(property).and_then(Value::as_prefix)?;
-    Some(net.trunc())
-}
-
 /// Returns the address of a property; `None` for the unspecified address.
 fn address(item: &Item, property: &str) -> Option<IpAddr> {
     let address = match item.get(property)? {
@@ -36,14 +31,6 @@ fn address(item: &Item, property: &str) -> Option<IpAddr> {
         other => other.to_string().parse().ok()?,
     };
     (!address.is_unspecified()).then_some(address)
-}
-
-/// Returns the networks of the router's own addresses.
-fn own_networks<'a>(config: &Config<'a>) -> Vec<(&'a Item, IpNet)> {
-    let of = |menu: &str| config.enabled(menu);
-    let addresses = of("/ip/address").into_iter().chain(of("/ipv6/address"));
-    let networks = addresses.filter_map(|item| Some((item, net(item, "address")?)));
-    networks.collect()
 }
 
 /// Protocol, source port and destination port of a selector; empty for any.
@@ -59,8 +46,8 @@ struct Selector {
 impl Selector {
     fn of(policy: &Item) -> Option<Self> {
         Some(Self {
-            source: net(policy, "src-address")?,
-            destination: net(policy, "dst-address")?,
+            source: network(policy, "src-address")?,
+            destination: network(policy, "dst-address")?,
             services: ["protocol", "src-port", "dst-port"].map(|property| {
                 match shown(policy, property).as_str() {
                     "" | "all" | "any" | "255" => String::new(),
@@ -172,7 +159,9 @@ pub(super) const IPSEC_POLICY_COVERS_LAN: Rule = Rule {
         let networks = own_networks(config);
         for (at, (policy, selector)) in policies.iter().enumerate() {
             let action = policy.text("action");
-            if matches!(action, "none" | "discard") || !policy.is("tunnel") {
+            let (source, destination) = (&selector.source, &selector.destination);
+            let overlaps = source.contains(destination) || destination.contains(source);
+            if matches!(action, "none" | "discard") || !policy.is("tunnel") || !overlaps {
                 continue;
             }
             for (item, network) in &networks {
@@ -335,19 +324,9 @@ pub(super) const TUNNEL_INTO_ITSELF: Rule = Rule {
                 address(item, "endpoint-address")?,
             ))
         });
-        // The route or own network with the longest prefix leads to an address.
-        let mut leads: BTreeMap<IpNet, Option<&Item>> = BTreeMap::new();
-        for route in config.enabled("/ip/route") {
-            let is_main = matches!(shown(route, "routing-table").as_str(), "" | "main");
-            if let Some(net) = net(route, "dst-address").filter(|_| is_main) {
-                leads.insert(net, Some(route));
-            }
-        }
-        leads.extend(own_networks(config).iter().map(|(_, net)| (*net, None)));
+        let routes = Routes::of(config);
         for (item, interface, end) in ends.chain(peers) {
-            let lengths = (0..=IpNet::from(end).max_prefix_len()).rev();
-            let mut nets = lengths.filter_map(|len| Some(IpNet::new(end, len).ok()?.trunc()));
-            let Some(Some(route)) = nets.find_map(|net| leads.get(&net)) else {
+            let Some((_, Lead::Route(route))) = routes.towards(end) else {
                 continue;
             };
             if shown(route, "gateway") == interface {
@@ -436,7 +415,7 @@ pub(super) const IPSEC_BLOCKED: Rule = Rule {
             .map(|port| accept("udp", port, ""))
             .collect();
         for peer in config.enabled(PEER) {
-            let is_wide = net(peer, "address").is_some_and(|net| net.prefix_len() == 0);
+            let is_wide = network(peer, "address").is_some_and(|net| net.prefix_len() == 0);
             if !peer.is("passive") && !is_wide {
                 continue;
             }

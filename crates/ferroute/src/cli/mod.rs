@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Trace(Box<Trace>),
     /// Compare a configuration with expectations about packets.
     Test(Test),
+    /// List the packets that a configuration lets through, by classes that its rules do not tell apart.
+    Reach(Reachability),
     /// Find the bottleneck of a board for expected traffic, and suggest improvements.
     Plan(Plan),
     /// Calculate: rates by layer, TCP windows, token buckets, tunnel overhead, wireless rates, networks.
@@ -182,8 +184,16 @@ pub(crate) struct Check {
     /// Mistakes that give exit code 4: error, warning (and errors), or advice (all).
     #[arg(long, value_name = "LEVEL")]
     pub(crate) deny: Option<Level>,
-    /// The configuration (.rsc); - is standard input.
-    pub(crate) file: PathBuf,
+    /// Name what today's RouterOS does better: old forms in the file, and old ways of doing things.
+    #[arg(long, conflicts_with_all = ["joined", "sarif"])]
+    pub(crate) modern: bool,
+    /// Compare both ends of the tunnels between the routers of several files: algorithms, secrets, selectors, keys,
+    /// MTU, addresses, ports, users.
+    #[arg(long, conflicts_with_all = ["board", "sarif"])]
+    pub(crate) joined: bool,
+    /// The configuration (.rsc); - is standard input. Several with --joined.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// Minimum severity of mistakes that fail a check.
@@ -210,6 +220,34 @@ impl From<Level> for doctor::Severity {
 /// Returns the board of a name.
 fn board(name: &str) -> Result<&'static Board, String> {
     Board::named(name).map_err(|boards| format!("there are {}", boards.join(", ")))
+}
+
+/// A question about the packets that pass. The exit code is 4 if --shadow finds rules, or --against opened classes.
+#[derive(Debug, Args)]
+pub(crate) struct Reachability {
+    /// The configuration (.rsc); - is standard input.
+    pub(crate) file: PathBuf,
+    /// Where packets come from: wan (interfaces to the Internet), an interface, a list, an address or a network.
+    #[arg(long, value_name = "WHERE", default_value = "wan")]
+    pub(crate) from: String,
+    /// Where packets go: router (chain input), an interface, an address or a network.
+    #[arg(long, value_name = "WHERE", default_value = "router")]
+    pub(crate) to: String,
+    /// State of the packets' connections: new, established, related, invalid or untracked.
+    #[arg(long, value_name = "STATE", default_value = "new")]
+    pub(crate) connection_state: String,
+    /// Ask the rules of IPv6.
+    #[arg(long)]
+    pub(crate) ipv6: bool,
+    /// List the dropped packets too.
+    #[arg(long)]
+    pub(crate) dropped: bool,
+    /// List the rules that no packet reaches, and the rules that take their packets together.
+    #[arg(long, conflicts_with_all = ["from", "to", "against"])]
+    pub(crate) shadow: bool,
+    /// List the packets that only one of the two files lets through.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
 }
 
 /// Traffic between ports of a board. The exit code is 4 if a part of the board is overloaded.

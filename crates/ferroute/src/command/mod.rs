@@ -7,5 +7,7 @@ pub(crate) mod client;
 pub(crate) mod docs;
 pub(crate) mod expect;
 pub(crate) mod findings;
+pub(crate) mod joined;
 pub(crate) mod planner;
+pub(crate) mod reach;
 pub(crate) mod trace;

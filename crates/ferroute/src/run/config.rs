@@ -15,6 +15,7 @@ use crate::cli::output;
 use crate::cli::{Check, Parse, Run};
 use crate::command::board::BoardReport;
 use crate::command::findings::Findings;
+use crate::command::joined;
 use crate::run::shared::clock;
 
 /// Maximum wait at startup for the kernel to remove the devices of a killed router: some 20 ms each, and
@@ -123,7 +124,8 @@ fn open(state: &StateFolder, run: &Run) -> Result<Durable, String> {
     opened
 }
 
-fn read(path: &Path) -> Result<String, String> {
+/// Reads a file, or standard input if the path is `-`.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     let bytes = if path == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
@@ -248,12 +250,21 @@ fn harmless(command: &str) -> String {
 
 /// `ferroute check`: reports the effect of a file and its mistakes.
 pub(crate) fn check(check: &Check) -> Result<u8, String> {
-    let text = read(&check.file)?;
-    let file = check.file.display().to_string();
+    if check.joined {
+        return joined(check);
+    }
+    let [file] = &check.files[..] else {
+        return Err(String::from("several files need --joined"));
+    };
+    let text = read(file)?;
+    let file = file.display().to_string();
     let mut store = schema::store();
     let report = script::check(&mut store, &text);
     let judged = check.board.map(|board| BoardReport::of(&store, board));
-    let mut findings = Findings::of(&store, &report);
+    let mut findings = match check.modern {
+        true => Findings::by(&store, &report, doctor::MODERN),
+        false => Findings::of(&store, &report),
+    };
     if let Some(board) = check.board {
         findings.add_board(board);
     }
@@ -272,6 +283,9 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
         say_report(&file, &report)?;
         for line in judged.iter().flat_map(BoardReport::in_words) {
             output::line(line)?;
+        }
+        if check.modern {
+            say_old_forms(&file, &text)?;
         }
         let found = findings.in_words(&file);
         found.into_iter().try_for_each(output::line)?;
@@ -296,6 +310,31 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
     )
 }
 
+/// `ferroute check --joined`: compares both ends of the tunnels between routers.
+fn joined(check: &Check) -> Result<u8, String> {
+    let mut routers = Vec::new();
+    for file in &check.files {
+        let text = read(file)?;
+        let file = file.display().to_string();
+        routers.push(joined::Router::new(file, &text));
+    }
+    if routers.len() < 2 {
+        return Err(String::from(
+            "--joined needs the files of two or more routers",
+        ));
+    }
+    let comparison = joined::Comparisons::of(&routers);
+    let lines = match (check.json, check.fix) {
+        (true, _) => vec![comparison.to_json()],
+        (_, true) => comparison.script(),
+        _ => comparison.in_words(),
+    };
+    lines.into_iter().try_for_each(output::line)?;
+    let denied = check.deny.map(doctor::Severity::from);
+    let fails = denied.is_some_and(|from| comparison.worst() >= Some(from));
+    Ok(if fails { EXIT_MISTAKES } else { 0 })
+}
+
 /// Prints refused commands, ineffective settings and implied items.
 fn say_report(file: &str, report: &Report) -> Result<(), String> {
     for refused in &report.refused {
@@ -314,6 +353,23 @@ fn say_report(file: &str, report: &Report) -> Result<(), String> {
         output::line(format_args!(
             "{file}: line {}: adds {}, which version 6 created automatically",
             item.line, item.what
+        ))?;
+    }
+    Ok(())
+}
+
+/// Prints old forms of commands, and what today's version has in their place.
+fn say_old_forms(file: &str, text: &str) -> Result<(), String> {
+    for old in doctor::old_forms(text) {
+        let (menu, word) = (old.form.menu, old.form.word);
+        let form = match word {
+            "" => menu.to_owned(),
+            word => format!("{menu} {word}="),
+        };
+        let today = old.form.today;
+        output::line(format_args!(
+            "{file}: line {}: old form: {form}: today {today}",
+            old.line
         ))?;
     }
     Ok(())

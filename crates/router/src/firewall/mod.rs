@@ -57,8 +57,8 @@ pub use numbers::Hits;
 pub(crate) use sets::{Others, is_in};
 pub use table::{RuleMenu, Which};
 pub use tracking::Tracking;
-pub use value::protocol_name;
 pub(crate) use value::{helper as helper_of, nat_states, protocol as protocol_of, tcp_flags};
+pub use value::{protocol as protocol_number, protocol_name};
 
 pub(crate) const ADDRESSES: [&str; 2] =
     ["/ip/firewall/address-list", "/ipv6/firewall/address-list"];

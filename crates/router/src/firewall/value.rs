@@ -377,7 +377,7 @@ pub(super) fn ipsec(value: &Value) -> Option<(bool, bool)> {
 }
 
 /// A protocol above IP by its name or number (IANA, Assigned Internet Protocol Numbers).
-pub(crate) fn protocol(value: &Value) -> Option<u8> {
+pub fn protocol(value: &Value) -> Option<u8> {
     if let Some(number) = small(value) {
         return Some(number);
     }

@@ -2,6 +2,39 @@
 
 use menu::{Id, Item, Property, Store, Value, quote_always};
 
+/// Returns a command that finds its items by their values, independent of their order: item numbers are valid in this
+/// store only.
+pub(crate) fn portable(store: &Store, command: &str) -> String {
+    let path = command
+        .split(' ')
+        .next()
+        .and_then(|path| path.rsplit_once('/'));
+    let words = command.split(' ').enumerate().map(|(at, word)| {
+        let (before, id) = word.split_once('*').unwrap_or((word, ""));
+        let Ok(number) = u64::from_str_radix(id, 16) else {
+            return word.to_owned();
+        };
+        // Elsewhere the text is part of a name.
+        let names_item = matches!(before, "place-before=" | "destination=");
+        if !(names_item || before.is_empty() && at == 1) {
+            return word.to_owned();
+        }
+        let found = path.and_then(|(menu, _)| by_content(store, menu, Id(number)));
+        let Some(found) = found else {
+            return word.to_owned();
+        };
+        // Among equal items, each `remove` moves the rest one position up.
+        let removes = path.is_some_and(|(_, name)| name == "remove");
+        let place = if removes {
+            found.place.min(1)
+        } else {
+            found.place
+        };
+        format!("{before}{}", found.expression(place))
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// An item as a condition on its menu.
 pub(super) struct Content {
     /// Expression such as `[find chain=input action=drop]`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use board::Board;
-use doctor::{BOARD_RULES, Finding, RULES, Severity};
+use doctor::{BOARD_RULES, Cost, Finding, RULES, Rule, Severity};
 use menu::{Id, Store, visible};
 use router::board::Asks;
 use script::Report;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 mod content;
 
-use content::by_content;
+pub(crate) use content::portable;
 
 /// Findings of a file.
 pub(crate) struct Findings<'a> {
@@ -23,7 +23,12 @@ pub(crate) struct Findings<'a> {
 impl<'a> Findings<'a> {
     /// Examines the store that a file was imported into.
     pub(crate) fn of(store: &'a Store, report: &'a Report) -> Self {
-        let mut all = doctor::examine(store);
+        Self::by(store, report, RULES)
+    }
+
+    /// Examines the store by some rules.
+    pub(crate) fn by(store: &'a Store, report: &'a Report, rules: &'static [Rule]) -> Self {
+        let mut all = doctor::examine_by(store, rules);
         all.sort_by_key(|finding| line(report, finding));
         Self { store, report, all }
     }
@@ -55,6 +60,8 @@ impl<'a> Findings<'a> {
             lines.push(format!("{file}: {at}{severity}: {}: {said}", rule.name));
             if told.insert(rule.name) {
                 lines.push(format!("    {}", rule.cause));
+                let cost = Cost::of(rule.name).map(|cost| format!("    {}", cost.describe()));
+                lines.extend(cost);
                 lines.push(format!("    right: {}", rule.mend));
             }
         }
@@ -92,6 +99,7 @@ impl<'a> Findings<'a> {
             "line": line(self.report, finding),
             "finding": finding.said,
             "cause": finding.rule.cause,
+            "cost": Cost::of(finding.rule.name).map(Cost::describe),
             "mend": finding.rule.mend,
             "places": places.collect::<Vec<_>>(),
             "fix": self.fix(finding),
@@ -150,45 +158,13 @@ impl<'a> Findings<'a> {
         lines
     }
 
-    /// Returns the commands of a correction. Item numbers are valid in this store only, so the script finds
-    /// items by their values, independent of their order.
+    /// Returns the commands of a correction, which are valid in other stores too.
     fn fix(&self, finding: &Finding) -> Vec<String> {
         finding
             .fix
             .iter()
-            .map(|command| self.portable(command))
+            .map(|command| portable(self.store, command))
             .collect()
-    }
-
-    fn portable(&self, command: &str) -> String {
-        let path = command
-            .split(' ')
-            .next()
-            .and_then(|path| path.rsplit_once('/'));
-        let words = command.split(' ').enumerate().map(|(at, word)| {
-            let (before, id) = word.split_once('*').unwrap_or((word, ""));
-            let Ok(number) = u64::from_str_radix(id, 16) else {
-                return word.to_owned();
-            };
-            // Elsewhere the text is part of a name.
-            let names_item = matches!(before, "place-before=" | "destination=");
-            if !(names_item || before.is_empty() && at == 1) {
-                return word.to_owned();
-            }
-            let found = path.and_then(|(menu, _)| by_content(self.store, menu, Id(number)));
-            let Some(found) = found else {
-                return word.to_owned();
-            };
-            // Among equal items, each `remove` moves the rest one position up.
-            let removes = path.is_some_and(|(_, name)| name == "remove");
-            let place = if removes {
-                found.place.min(1)
-            } else {
-                found.place
-            };
-            format!("{before}{}", found.expression(place))
-        });
-        words.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -202,6 +178,7 @@ fn line(report: &Report, finding: &Finding) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::content::by_content;
     use super::*;
 
     const SHADOWED: &str = "/ip firewall filter

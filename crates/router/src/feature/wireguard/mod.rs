@@ -30,6 +30,8 @@ use machine::{Duration, Instant};
 use menu::{Call, Changes, Id, Menu, Reason, Reply, Row, Value};
 use wireguard::{Action, Device, Entropy, Event, PeerId};
 
+pub use self::read::public_key;
+
 use self::gate::{WireguardGate, reason};
 use self::read::{Host, Network, Peer};
 use self::sessions::{Sessions, Waiting};

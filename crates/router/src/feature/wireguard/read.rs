@@ -109,6 +109,12 @@ pub(super) fn public_of(item: &Item) -> Option<Public> {
     given.or_else(|| Private::from_base64(item.text("private-key")).map(|private| private.public()))
 }
 
+/// Derives a public key from a private key, both in base64; `None` if the text is no private key.
+pub fn public_key(private: &str) -> Option<String> {
+    let private = Private::from_base64(private)?;
+    Some(private.public().to_string())
+}
+
 fn endpoint(item: &Item) -> Option<(Host, u16)> {
     let port = u16::try_from(item.number("endpoint-port")?).ok();
     let port = port.filter(|port| *port != 0)?;
