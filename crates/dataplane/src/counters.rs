@@ -2,8 +2,10 @@
 //!
 //! Interface counters lie in pages that control adds before it publishes an interface; workers do not wait for that.
 
+use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwapOption;
 use frame::InterfaceId;
 use frame::shortcut::Handler;
 
@@ -11,6 +13,7 @@ use crate::connection::Helper;
 pub use crate::count::{Counter, Pair, Traffic};
 use crate::drop::DropReason;
 use crate::meter::Facility;
+use crate::profile::{Profile, Subject};
 use crate::punt::{PuntReason, REASONS};
 use crate::rule::RuleCounters;
 use crate::service::{SERVICES, ServiceId};
@@ -56,6 +59,9 @@ pub struct Counters {
     drops: [Counter; DropReason::ALL.len()],
     punts: [Counter; REASONS],
     clocks: [Counter; Facility::ALL.len()],
+    /// Subject of the running profile, 0 for none; the profile itself.
+    profiled: AtomicU8,
+    profile: ArcSwapOption<Profile>,
     services: [ServiceCounters; SERVICES],
     /// IPv4 packets forwarded by the fast path, and their bytes from the IPv4 header on.
     pub ipv4_fast_path: Pair,
@@ -96,6 +102,8 @@ impl Counters {
             drops: core::array::from_fn(|_| Counter::default()),
             punts: core::array::from_fn(|_| Counter::default()),
             clocks: Default::default(),
+            profiled: AtomicU8::new(0),
+            profile: ArcSwapOption::empty(),
             services: core::array::from_fn(|_| ServiceCounters::default()),
             ipv4_fast_path: Pair::default(),
             ipv6_fast_path: Pair::default(),
@@ -192,6 +200,32 @@ impl Counters {
     /// created. A profile shows the shares of the differences between two readings.
     pub fn clocks(&self, facility: Facility) -> u64 {
         self.clocks[facility as usize].get()
+    }
+
+    /// Begins a profile, which replaces the previous one. Returns it.
+    pub fn begin_profile(&self, subject: Subject) -> Arc<Profile> {
+        let profile = Arc::new(Profile::new(subject));
+        self.profile.store(Some(Arc::clone(&profile)));
+        self.profiled.store(subject as u8, Ordering::Relaxed);
+        profile
+    }
+
+    /// Ends the profile.
+    pub fn end_profile(&self) {
+        self.profiled.store(0, Ordering::Relaxed);
+        self.profile.store(None);
+    }
+
+    /// Returns the subject of the running profile as a number, 0 for none.
+    #[inline(always)]
+    pub(crate) fn profiled(&self) -> u8 {
+        self.profiled.load(Ordering::Relaxed)
+    }
+
+    /// Lends the running profile to `each`, if there is one.
+    #[cold]
+    pub(crate) fn with_profile(&self, each: impl FnOnce(Option<&Profile>)) {
+        each(self.profile.load().as_deref());
     }
 
     /// Returns the counters of a service.

@@ -27,6 +27,7 @@ mod numbered;
 mod outlet;
 mod poll_set;
 mod prefix;
+pub mod profile;
 pub mod punt;
 pub mod queueing;
 pub mod rings;

@@ -9,6 +9,7 @@
 use kernels::tsc;
 
 use crate::counters::Counters;
+use crate::profile::{Sampler, Subject};
 
 macro_rules! facilities {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
@@ -63,6 +64,7 @@ pub(crate) struct Meter {
     /// The last step did work, so the next follows at once.
     busy: bool,
     charged: [u64; COUNT],
+    sampler: Sampler,
 }
 
 impl Meter {
@@ -72,6 +74,7 @@ impl Meter {
             current: Facility::Idle,
             busy: false,
             charged: [0; COUNT],
+            sampler: Sampler::new(),
         }
     }
 
@@ -83,7 +86,8 @@ impl Meter {
 
     /// Begins a step with the facility of the ports.
     #[inline]
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self, counters: &Counters) {
+        self.sampler.begin_step(counters.profiled());
         if self.busy {
             // The way back to the next step counts as work.
             self.current = Facility::Ethernet;
@@ -102,6 +106,34 @@ impl Meter {
         core::mem::replace(&mut self.current, to)
     }
 
+    /// Begins a span of a profile, if the current step samples the subject. Returns whether it does.
+    #[inline(always)]
+    pub(crate) fn begin_span(&mut self, subject: Subject) -> bool {
+        let samples = self.sampler.samples(subject);
+        if samples {
+            self.sampler.begin_span();
+        }
+        samples
+    }
+
+    /// Returns true if the current step samples a subject.
+    #[inline(always)]
+    pub(crate) fn samples(&self, subject: Subject) -> bool {
+        self.sampler.samples(subject)
+    }
+
+    /// Adds packets of a key to the current span.
+    #[cold]
+    pub(crate) fn hit(&mut self, key: u64, packets: u32) {
+        self.sampler.hit(key, packets);
+    }
+
+    /// Ends a span, whose packets share its clocks.
+    #[cold]
+    pub(crate) fn end_span(&mut self, counters: &Counters) {
+        counters.with_profile(|profile| self.sampler.end_span(profile));
+    }
+
     /// Ends a step. `layer7`: cycles of stream matching, which are moved from the firewall to their
     /// own facility.
     #[inline]
@@ -109,6 +141,14 @@ impl Meter {
         self.turn(Facility::Idle);
         let mut charged = core::mem::take(&mut self.charged);
         self.busy = !did_nothing;
+        if self.sampler.end_step() && !did_nothing {
+            let busy = charged.iter().sum::<u64>() - charged[Facility::Idle as usize];
+            counters.with_profile(|profile| {
+                if let Some(profile) = profile {
+                    profile.count_step(busy);
+                }
+            });
+        }
         if did_nothing {
             let all = charged.iter().sum();
             return counters.charge(Facility::Idle, all);

@@ -195,6 +195,30 @@ impl Outlet {
         self.meter.end(did_nothing, layer7, &self.counters);
     }
 
+    /// Ends a span of a profile, whose packets share its clocks. `is_sampled`: what its begin returned.
+    #[inline(always)]
+    pub(crate) fn end_span(&mut self, is_sampled: bool) {
+        if is_sampled {
+            self.meter.end_span(&self.counters);
+        }
+    }
+
+    /// Adds each frame of a vector to the current span of a profile, under the interface slot that `slot` returns.
+    #[cold]
+    pub(crate) fn hit_each(&mut self, vector: &Vector, slot: impl Fn(&Frame) -> u32) {
+        for frame in vector.frames() {
+            self.meter.hit(u64::from(slot(frame)), 1);
+        }
+    }
+
+    /// Ends a span of rules, whose packets share its clocks.
+    #[cold]
+    pub(crate) fn end_rule_span(&mut self) {
+        let (rules, meter) = (&mut self.memory.rules, &mut self.meter);
+        rules.end_sample(|rule, packets| meter.hit(u64::from(rule), packets));
+        meter.end_span(&self.counters);
+    }
+
     /// Attaches a port's queue.
     pub(crate) fn attach(&mut self, number: u16, port: Box<dyn Port>) {
         self.ports.attach(number, port, &mut self.pool);

@@ -24,6 +24,7 @@ use crate::interface::{Above, InterfaceTable};
 use crate::ipsec;
 use crate::meter::Facility;
 use crate::outlet::Outlet;
+use crate::profile::Subject;
 use crate::queueing;
 use crate::rings::{Command, Handed, Rings};
 use crate::rule::{Clock, StreamState};
@@ -210,7 +211,7 @@ impl Worker {
     /// transmits all queued frames. All workers and control read one clock.
     pub fn step(&mut self, now: Instant) -> Step {
         self.now = now;
-        self.outlet.meter.begin();
+        self.outlet.meter.begin(&self.outlet.counters);
         self.outlet.ports.begin();
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
@@ -241,9 +242,11 @@ impl Worker {
         };
         self.walk_agenda(&cx);
         for at in 0..self.outlet.ports.call() {
+            let is_sampled = self.outlet.meter.begin_span(Subject::Interface);
             let number = self.outlet.receive(at, &mut self.vector);
             step.received += self.vector.len() as u32;
             self.received(&cx, number);
+            self.outlet.end_span(is_sampled);
             self.walk_agenda(&cx);
         }
         step.waiting = self.drain_queues(&cx) || !self.outlet.agenda.is_empty();
@@ -402,19 +405,30 @@ impl Worker {
         let mut walked = 0;
         while walked < PER_AGENDA {
             let (vector, outlet) = (&mut self.vector, &mut self.outlet);
+            let is_arrival = outlet.meter.begin_span(Subject::Interface);
             let item = outlet.agenda.take(vector);
             walked += vector.len();
             match item {
                 Some(Item::Leaving(slot)) => {
                     let before = outlet.meter.turn(Facility::Networking);
+                    let is_sampled = outlet.meter.begin_span(Subject::Tunnel);
+                    if is_sampled {
+                        outlet.meter.hit(u64::from(slot), vector.len() as u32);
+                    }
                     let Scratch { nexts, targets, .. } = &mut *self.scratch;
                     encap::leave(cx, slot, vector, nexts, targets, outlet);
+                    outlet.end_span(is_sampled);
                     outlet.meter.turn(before);
                 }
                 Some(Item::LeavingByMany) => {
                     let before = outlet.meter.turn(Facility::Networking);
+                    let is_sampled = outlet.meter.begin_span(Subject::Tunnel);
+                    if is_sampled {
+                        outlet.hit_each(vector, |frame| frame.waits_for());
+                    }
                     let Scratch { nexts, targets, .. } = &mut *self.scratch;
                     encap::leave_by_many(cx, vector, nexts, targets, outlet);
+                    outlet.end_span(is_sampled);
                     outlet.meter.turn(before);
                 }
                 Some(Item::Protecting) => {
@@ -449,6 +463,7 @@ impl Worker {
                 }
                 None => break,
             }
+            self.outlet.end_span(is_arrival);
         }
     }
 

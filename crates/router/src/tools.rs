@@ -2,9 +2,8 @@
 
 use std::task::Waker;
 
-use dataplane::meter::Facility;
 use menu::{Reason, Row};
-use tool::{BandwidthTests, Echoes, Fetches, Ping, Pong, Router, Sniffs};
+use tool::{BandwidthTests, Echoes, Fetches, Ping, Pong, Profiles, Router, Sniffs};
 
 use crate::drive::Control;
 
@@ -17,14 +16,8 @@ impl Router for Control {
         Some(self)
     }
 
-    fn clocks(&self) -> Option<Vec<Vec<(&'static str, u64)>>> {
-        let all = self.workers.counters();
-        let of_worker = all.map(|counters| {
-            let activities = Facility::ALL.iter();
-            let clocks = activities.map(|own| (own.name(), counters.clocks(*own)));
-            clocks.collect()
-        });
-        Some(of_worker.collect())
+    fn profiles(&mut self) -> Option<&mut dyn Profiles> {
+        Some(self)
     }
 
     fn fetches(&mut self) -> Option<&mut dyn Fetches> {

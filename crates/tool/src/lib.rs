@@ -35,6 +35,9 @@ pub use echo::{Echoes, Ping, Pong, Responder};
 pub use fetch::{Fetch, Fetched, Fetches, Page};
 pub use invocation::{Ends, Invocation, Site};
 pub use page::page;
+pub use profile::{
+    HostTime, ProfileReading, ProfileSubject, Profiles, SampledClocks, ThreadTime, WorkerClocks,
+};
 pub use router::Router;
 pub use running::{Form, Look, Next, RunningTool, Tool, Turn};
 pub use sniff::{Sniffs, View};

@@ -2,7 +2,7 @@
 
 use menu::{Live, Menu, Offline, Row};
 
-use crate::{BandwidthTests, Echoes, Fetches, Sniffs, Tool};
+use crate::{BandwidthTests, Echoes, Fetches, Profiles, Sniffs, Tool};
 
 /// The running router with the functions that tools need besides rows and actions.
 ///
@@ -23,8 +23,8 @@ pub trait Router: Live {
         None
     }
 
-    /// Clock cycles that each worker spent since its start, by activity; all workers have the same activities.
-    fn clocks(&self) -> Option<Vec<Vec<(&'static str, u64)>>> {
+    /// Profiles of the time of workers and threads.
+    fn profiles(&mut self) -> Option<&mut dyn Profiles> {
         None
     }
 

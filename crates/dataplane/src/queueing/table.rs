@@ -190,6 +190,28 @@ impl Queueing {
         held.sort_unstable_by_key(|held| held.at);
     }
 
+    /// Passes the number of the innermost queue of each packet of a vector to `each`, for a profile. The arguments are
+    /// those of [`Self::ask_all`].
+    #[cold]
+    pub(crate) fn note_all(
+        &self,
+        frames: &[Frame],
+        sources: &[u128],
+        meets: impl Fn(usize) -> bool,
+        each: &mut dyn FnMut(u64),
+    ) {
+        let packets = frames.iter().zip(sources).enumerate();
+        for (at, (frame, source)) in packets.take(TOGETHER) {
+            if frame.fasttracked || !meets(at) {
+                continue;
+            }
+            if let Some(seen) = seen(frame, usize::from(frame.l3), *source) {
+                let queues = self.queues_of(&seen).into_iter().flatten();
+                queues.for_each(|queue| each(queue.node.id()));
+            }
+        }
+    }
+
     pub(super) fn interface(&self, slot: u32) -> Option<&InterfaceQueues> {
         self.interfaces.get(slot as usize)?.as_deref()
     }

@@ -21,6 +21,7 @@ use crate::ipsec;
 use crate::meter::Facility;
 use crate::out::{Out, OutId};
 use crate::outlet::{Dispatch, Outlet};
+use crate::profile::Subject;
 use crate::queueing;
 use crate::tap;
 
@@ -55,6 +56,12 @@ pub(crate) fn vector(
         Entry::Framed(id) | Entry::Risen(id) | Entry::Arrived(id) => id,
         Entry::Sessions => (vector.frames().first()).map_or(InterfaceId::NONE, |one| one.ingress),
     };
+    if outlet.meter.samples(Subject::Interface) {
+        match entry {
+            Entry::Sessions => outlet.hit_each(vector, |frame| frame.ingress.slot() as u32),
+            _ => outlet.meter.hit(id.slot() as u64, vector.len() as u32),
+        }
+    }
     let Some(mut entrance) = Entrance::new(cx.interfaces, id) else {
         for frame in vector.drain() {
             outlet.discard(frame, DropReason::InterfaceDown);
@@ -128,7 +135,14 @@ fn packets(
         true => Facility::Firewall,
         false => Facility::Networking,
     });
+    let is_sampled = outlet.meter.begin_span(Subject::Rule);
+    if is_sampled {
+        outlet.memory.rules.begin_sample();
+    }
     fast::vector(cx, entrance, vector.frames_mut(), scratch, outlet);
+    if is_sampled {
+        outlet.end_rule_span();
+    }
     pass4(cx, vector, scratch, outlet);
     outlet.meter.turn(before);
 }
@@ -266,7 +280,14 @@ fn decapsulate_gathered(
         tunnels,
     } = gathered;
     if !tunnels.is_empty() {
+        let is_sampled = outlet.meter.begin_span(Subject::Tunnel);
+        if is_sampled {
+            tunnels
+                .iter()
+                .for_each(|id| outlet.meter.hit(id.slot() as u64, 1));
+        }
         let came = encap::arrive_by_many(cx, &mut tunnelled.drain(..), tunnels, outlet);
+        outlet.end_span(is_sampled);
         ended.packets += came.packets;
         ended.bytes += came.bytes;
         tunnels.clear();
@@ -288,7 +309,13 @@ fn decapsulate(
     outlet: &mut Outlet,
 ) {
     let came = if let Exit::Decapsulate(id) = exit {
-        encap::arrive(cx, frames, count, id, outlet)
+        let is_sampled = outlet.meter.begin_span(Subject::Tunnel);
+        if is_sampled {
+            outlet.meter.hit(id.slot() as u64, count as u32);
+        }
+        let came = encap::arrive(cx, frames, count, id, outlet);
+        outlet.end_span(is_sampled);
+        came
     } else {
         let before = outlet.meter.turn(Facility::Encrypting);
         let came = ipsec::decapsulate(cx, frames, count, outlet);
@@ -316,9 +343,18 @@ fn ask_queues(
         ..
     } = scratch;
     let meets = |at: usize| outs[at] != OutId::NONE || queueing::meets(entered.exits[at]);
+    let is_sampled = outlet.meter.begin_span(Subject::Queue);
     outlet
         .queueing
         .ask_all(cx, vector.frames(), sources, meets, held);
+    if is_sampled {
+        let Outlet {
+            queueing, meter, ..
+        } = outlet;
+        let mut hit = |node| meter.hit(node, 1);
+        queueing.note_all(vector.frames(), sources, meets, &mut hit);
+        outlet.end_span(true);
+    }
     outlet.meter.turn(before);
     !held.is_empty()
 }

@@ -7,4 +7,5 @@ pub(crate) mod memory;
 pub(crate) mod notify;
 pub(crate) mod priority;
 pub(crate) mod resources;
+pub(crate) mod threads;
 pub(crate) mod zone;

@@ -8,6 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use router::drive::{Core, Resources};
+use tool::HostTime;
+
+use super::threads::Threads;
+
+/// Nanoseconds per clock tick of `/proc/stat`: Linux reports 100 a second whatever its own rate (`USER_HZ`).
+const TICK_NS: u64 = 10_000_000;
 
 /// Interval of measurements.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -18,6 +24,8 @@ pub(crate) struct Watch {
     known: Resources,
     /// Clock ticks of all cores together, and of each core.
     ticks: Vec<Ticks>,
+    threads: Threads,
+    started: Instant,
     due: Instant,
 }
 
@@ -43,6 +51,8 @@ impl Watch {
             state: state.to_owned(),
             known,
             ticks: ticks(&statistics()),
+            threads: Threads::default(),
+            started: Instant::now(),
             due: Instant::now(),
         }
     }
@@ -75,8 +85,20 @@ impl Watch {
             self.known.cpu_load = all.load;
         }
         self.known.cores = cores.collect();
+        self.known.time = self.ticks.first().map(|all| HostTime {
+            at: nanoseconds(self.started.elapsed()),
+            processors: self.known.cores.len() as u64,
+            busy: all.busy * TICK_NS,
+            interrupts: all.interrupts * TICK_NS,
+            stolen: all.stolen * TICK_NS,
+            threads: self.threads.read(),
+        });
         Some(self.known.clone())
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Returns a value of `/proc/meminfo` in bytes; 0 if it is missing.
@@ -162,6 +184,8 @@ struct Ticks {
     busy: u64,
     interrupts: u64,
     disk: u64,
+    /// Ticks in which the hypervisor ran others.
+    stolen: u64,
 }
 
 impl Ticks {
@@ -182,6 +206,7 @@ impl Ticks {
             busy: all - at(3) - at(4),
             interrupts: at(5) + at(6),
             disk: at(4),
+            stolen: at(7),
         })
     }
 

@@ -1,5 +1,6 @@
 //! Firewall state of a single worker: rule counters, clock and random source.
 
+use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -95,7 +96,13 @@ pub struct Worker {
     pub(super) streams: Streams,
     /// Without commits: list entries that rules would have added, as list and address.
     supposed: Vec<(u32, u128)>,
+    /// Whether a profile samples the current packets, and the rules that counted them.
+    is_sampled: Cell<bool>,
+    sampled: RefCell<Vec<(u32, u32)>>,
 }
+
+/// Maximum number of different rules, in a row, in a sample; further ones are left out.
+const SAMPLED: usize = 512;
 
 impl Worker {
     /// Creates a worker with these counters; `seed` initialises its random source.
@@ -106,6 +113,36 @@ impl Worker {
             rng: Rng::seeded(seed),
             streams: Streams::default(),
             supposed: Vec::new(),
+            is_sampled: Cell::new(false),
+            sampled: RefCell::new(Vec::with_capacity(SAMPLED)),
+        }
+    }
+
+    /// Begins a sample for a profile: notes the rules that count packets.
+    pub fn begin_sample(&mut self) {
+        self.sampled.get_mut().clear();
+        self.is_sampled.set(true);
+    }
+
+    /// Ends a sample. Passes each rule that counted packets, with their number, to `each`.
+    pub fn end_sample(&mut self, mut each: impl FnMut(u32, u32)) {
+        self.is_sampled.set(false);
+        let sampled = self.sampled.get_mut();
+        sampled
+            .drain(..)
+            .for_each(|(rule, packets)| each(rule, packets));
+    }
+
+    #[cold]
+    fn note(&self, rule: u32, packets: u64) {
+        let mut sampled = self.sampled.borrow_mut();
+        let packets = u32::try_from(packets).unwrap_or(u32::MAX);
+        if let Some((last, count)) = sampled.last_mut()
+            && *last == rule
+        {
+            *count = count.saturating_add(packets);
+        } else if sampled.len() < SAMPLED {
+            sampled.push((rule, packets));
         }
     }
 
@@ -148,6 +185,9 @@ impl Worker {
     /// Counts a packet of `bytes` bytes for a rule.
     #[inline(always)]
     pub fn count(&self, rule: u32, bytes: u32) {
+        if self.is_sampled.get() {
+            self.note(rule, 1);
+        }
         self.counters.count(rule, bytes, self.clock.now);
     }
 
@@ -155,6 +195,9 @@ impl Worker {
     #[inline(always)]
     pub fn count_all(&self, rule: u32, traffic: Traffic) {
         if traffic.packets > 0 {
+            if self.is_sampled.get() {
+                self.note(rule, traffic.packets);
+            }
             self.counters.count_all(rule, traffic, self.clock.now);
         }
     }

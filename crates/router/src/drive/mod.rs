@@ -49,6 +49,7 @@ pub mod patterns;
 mod persistence;
 mod pieces;
 mod ping;
+mod profiles;
 mod publish;
 mod published;
 mod pulse;
@@ -220,6 +221,8 @@ pub struct Control {
     pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
     /// Rates of interfaces, and the history of traffic and load.
     pub(crate) rates: rate::Rates,
+    /// The running profile of workers.
+    pub(crate) profile: profiles::RunningProfile,
     /// Resources of the host.
     pub(crate) resources: Resources,
     /// Bridge ports that are switched below the workers.
@@ -307,6 +310,7 @@ impl Control {
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
+            profile: profiles::RunningProfile::default(),
             resources: Resources::default(),
             offload: offload::Offload::default(),
             inactive_rules: BTreeMap::new(),

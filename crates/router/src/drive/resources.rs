@@ -1,5 +1,7 @@
 //! Resources of the host: memory, processor, disks, counters of its host stack.
 
+use tool::HostTime;
+
 /// Resources of the host, as the owner measures them for `/system/resource`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
@@ -21,6 +23,8 @@ pub struct Resources {
     pub cpu_load: u64,
     /// Load of each core.
     pub cores: Vec<Core>,
+    /// Time of processors and threads; `None` until it is measured.
+    pub time: Option<HostTime>,
     /// Free bytes on the disk of the state folder.
     pub free_disk: u64,
     /// Size of that disk in bytes.

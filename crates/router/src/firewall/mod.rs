@@ -130,6 +130,11 @@ impl Firewall {
         }
     }
 
+    /// Returns the names of all rules by the number of their counter.
+    pub(crate) fn rule_names(&self) -> BTreeMap<u64, String> {
+        self.desks.iter().flat_map(RuleMenu::names).collect()
+    }
+
     /// Returns messages for users, once.
     pub(crate) fn take_complaints(&mut self) -> Vec<String> {
         core::mem::take(&mut self.complaints)

@@ -278,6 +278,16 @@ impl RuleMenu {
         self.rules.iter().map(|(item, entry)| (*item, entry.number))
     }
 
+    /// Returns the counter number of each rule with the menu and the position in its list.
+    pub(super) fn names(&self) -> impl Iterator<Item = (u64, String)> {
+        let menu = self.which.path.trim_start_matches('/');
+        let items = self.order.values().enumerate();
+        items.filter_map(move |(position, item)| {
+            let number = self.number(*item)?;
+            Some((u64::from(number), format!("{menu} {position}")))
+        })
+    }
+
     /// Reads all rules of a configuration.
     pub fn load(&mut self, store: &Store, shared: &mut Shared) {
         for item in self.rules.keys().copied().collect::<Vec<_>>() {

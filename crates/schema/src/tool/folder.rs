@@ -290,6 +290,11 @@ pub(crate) static MENU: Menu = Menu {
             &[
                 AS_VALUE,
                 argument(
+                    "by",
+                    Kind::Words(&["facility", "rule", "queue", "tunnel", "interface"]),
+                    "What the usage is divided by",
+                ),
+                argument(
                     "cpu",
                     Kind::Text,
                     "Number of a worker; all shows each worker, total their sum",

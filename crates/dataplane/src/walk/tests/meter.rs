@@ -9,6 +9,7 @@ use super::rig;
 use crate::connection::Purge;
 use crate::firewall::{Firewall, filter};
 use crate::meter::Facility;
+use crate::profile::Subject;
 use crate::rings::Command;
 use crate::rule::{Action, Layer7, Match, Rule};
 use crate::testing::{Rig, Udp4};
@@ -101,4 +102,34 @@ fn a_step_is_charged_to_what_it_was_busy_with() {
     rig.publish();
     arrive(&mut rig);
     assert_eq!(step(&mut rig).0, [Ethernet, Rules, Streams]);
+}
+
+#[test]
+fn a_profile_divides_the_clocks_by_interface_and_by_rule_while_it_runs() {
+    let mut rig = rig();
+    rig.settle();
+    tracked(&mut rig);
+    let rules = vec![Rule::new(3, Vec::new(), Action::Passthrough)];
+    filtered(&mut rig, filter::FORWARD, rules);
+    for (subject, key) in [(Subject::Interface, None), (Subject::Rule, Some(3))] {
+        let profile = rig.counters[0].begin_profile(subject);
+        for _ in 0..400 {
+            arrive(&mut rig);
+            step(&mut rig);
+        }
+        let read = profile.read();
+        assert!(read.steps > 5 && read.busy > 0, "{read:?}");
+        let of_keys: u64 = read.keys.iter().map(|(_, clocks)| clocks).sum();
+        assert!(of_keys > 0 && of_keys <= read.busy, "{read:?}");
+        if let Some(key) = key {
+            let keys: Vec<_> = read.keys.iter().map(|(key, _)| *key).collect();
+            assert_eq!(keys, [key], "{read:?}");
+        }
+        rig.counters[0].end_profile();
+        for _ in 0..100 {
+            arrive(&mut rig);
+            step(&mut rig);
+        }
+        assert_eq!(profile.read(), read, "it has ended");
+    }
 }

@@ -101,6 +101,12 @@ impl Branch {
         tell(out, Change::Gone(Arc::clone(&self.node)));
     }
 
+    /// Returns the numbers of its nodes.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = u64> {
+        let leaf = self.leaf.as_ref().map(|leaf| leaf.node.id());
+        core::iter::once(self.node.id()).chain(leaf)
+    }
+
     /// Returns the counts since the last reset.
     pub(super) fn counts(&self) -> Counts {
         let now = self.node.counts();

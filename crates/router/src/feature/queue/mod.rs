@@ -129,6 +129,12 @@ impl Queues {
         self.numbers.workers = u16::try_from(workers).unwrap_or(1);
     }
 
+    /// Returns the names of the queues by the numbers of their nodes.
+    pub(crate) fn node_names(&self) -> BTreeMap<u64, String> {
+        let names = self.simple.nodes().chain(self.trees.nodes());
+        names.map(|(node, name)| (node, name.to_string())).collect()
+    }
+
     /// Describes the queues that a packet passes, in order. `egress` is the egress interface of
     /// forwarded and sent packets; packets of FastTrack only pass the queues of this interface.
     /// `number` returns the number of a named mark.

@@ -88,6 +88,14 @@ impl Simples {
         above.iter().map(|one| one.position).chain(last).collect()
     }
 
+    /// Returns the node numbers of all queues with their names.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (u64, &Name)> {
+        self.all.values().flat_map(|one| {
+            let branches = one.branches.iter().flatten().flatten();
+            branches.flat_map(|branch| branch.nodes().map(|node| (node, &one.settings.name)))
+        })
+    }
+
     pub(super) fn branches(&mut self) -> impl Iterator<Item = (&ItemId, &mut Branch)> {
         let all = self.all.iter_mut();
         all.flat_map(|(id, one)| {

@@ -78,6 +78,14 @@ impl Trees {
         self.all.get(&id)
     }
 
+    /// Returns the node numbers of all queues with their names.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (u64, &Name)> {
+        self.all.values().flat_map(|one| {
+            let branches = one.branch.iter();
+            branches.flat_map(|branch| branch.nodes().map(|node| (node, &one.settings.name)))
+        })
+    }
+
     pub(super) fn branches(&mut self) -> impl Iterator<Item = (&ItemId, &mut Branch)> {
         let all = self.all.iter_mut();
         all.filter_map(|(id, one)| Some((id, one.branch.as_mut()?)))
