@@ -114,8 +114,8 @@ impl Configured {
     /// Returns an answer for each connection.
     fn answers(&self, connections: &[Value]) -> Vec<Vec<u8>> {
         let answer = |connection: &Value| {
-            let (source, source_port) = end(connection, "reply-src-address")?;
-            let (destination, destination_port) = end(connection, "reply-dst-address")?;
+            let (source, source_port) = end(connection, "src")?;
+            let (destination, destination_port) = end(connection, "dst")?;
             let mut frame = templates(Family::Ipv4, 1, 64).pop()?;
             frame[..6].copy_from_slice(&self.macs[1]);
             frame[6..12].copy_from_slice(&address(NOBODY));
@@ -173,8 +173,8 @@ fn neighbour(own: &str) -> Result<Ipv4Addr, String> {
 
 /// Returns the connections to the routed networks.
 fn connections(router: &Router, and: &str) -> Result<Vec<Value>, String> {
-    let print = format!("/ip/firewall/connection/print where dst-address in {FAR}{and}");
-    rows(router, &print)
+    let print = "/ip/firewall/connection/print where dst-address~\"^198.1[89]\"";
+    rows(router, &format!("{print}{and}"))
 }
 
 /// Runs a command; returns its rows.
@@ -183,10 +183,10 @@ fn rows(router: &Router, command: &str) -> Result<Vec<Value>, String> {
     serde_json::from_str(&said).map_err(|error| format!("{command}: {error}"))
 }
 
-/// Parses `address:port` of a connection.
-fn end(connection: &Value, property: &str) -> Option<(Ipv4Addr, u16)> {
-    let (address, port) = connection[property].as_str()?.rsplit_once(':')?;
-    Some((address.parse().ok()?, port.parse().ok()?))
+/// Returns address and port of one end of the replies of a connection: `src` or `dst`.
+fn end(connection: &Value, end: &str) -> Option<(Ipv4Addr, u16)> {
+    let text = |what: &str| connection[format!("reply-{end}-{what}")].as_str();
+    Some((text("address")?.parse().ok()?, text("port")?.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -209,7 +209,8 @@ mod tests {
             sender: Ipv4Addr::new(192, 168, 88, 2),
         };
         let connection = serde_json::json!({
-            "reply-src-address": "198.18.0.7:99", "reply-dst-address": "198.51.100.1:4321",
+            "reply-src-address": "198.18.0.7", "reply-src-port": "99",
+            "reply-dst-address": "198.51.100.1", "reply-dst-port": "4321",
         });
         let answers = configured.answers(&[connection, serde_json::json!({})]);
         assert_eq!(answers.len(), 1);
