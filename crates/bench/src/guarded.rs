@@ -67,8 +67,8 @@ enum Kind {
     Begin,
 }
 
-/// Measures the rows of these names, for each family of the options. All rows use the shortest
-/// frames, one route, and the number of connections of the row.
+/// Measures the rows of these names, for each family of the options, with one route and the number of connections of
+/// the row. Rows with connections use the shortest frames, other rows those of [`Options::rule_frames`].
 ///
 /// # Errors
 /// [`Invalid`]: the first row that could not be measured.
@@ -97,19 +97,33 @@ pub fn guarded(
                     }
                     Ok(rig)
                 })?;
-                bench.prepare(|rig, seed| begin(rig, &kind, flows, seed))?;
-                emit(Row {
-                    row: name,
-                    family: family.name(),
-                    frame: traffic::frame_len(family),
-                    flows,
-                    routes: 1,
-                    ..bench.measure()?
-                });
+                for frame in frames(&kind, family, options) {
+                    bench.prepare(|rig, seed| begin(rig, &kind, flows, frame, seed))?;
+                    emit(Row {
+                        row: name,
+                        family: family.name(),
+                        frame,
+                        flows,
+                        routes: 1,
+                        ..bench.measure()?
+                    });
+                }
             }
         }
     }
     Ok(())
+}
+
+/// Returns the lengths of frames of a row in bytes, with check sequence.
+fn frames(kind: &Kind, family: Family, options: &Options) -> Vec<u16> {
+    let shortest = traffic::frame_len(family);
+    match kind {
+        Kind::Shapes(_) if !options.rule_frames.is_empty() => {
+            let frames = options.rule_frames.iter();
+            frames.map(|frame| (*frame).max(shortest)).collect()
+        }
+        _ => vec![shortest],
+    }
 }
 
 /// Returns the numbers of flows of a row; for `new-connections` the sizes of the table.
@@ -193,11 +207,17 @@ fn acting(rules: Vec<Vec<Matcher>>, action: impl Fn(u32) -> Action) -> Vec<(Vec<
 }
 
 /// Loads the packets of the workers, and begins their connections.
-fn begin(rig: &mut Rig, kind: &Kind, flows: u32, seed: u64) -> Result<(), Invalid> {
+fn begin(rig: &mut Rig, kind: &Kind, flows: u32, frame: u16, seed: u64) -> Result<(), Invalid> {
     let (family, workers) = (rig.family(), rig.lanes().len());
     for lane in rig.lanes() {
         let seed = seed + u64::from(lane.index());
-        begin_lane(lane, kind, family, flows, workers, seed)?;
+        let traffic = Traffic {
+            family,
+            flows,
+            frame,
+            workers,
+        };
+        begin_lane(lane, kind, traffic, seed)?;
     }
     match kind {
         Kind::Begin => fill(rig),
@@ -205,14 +225,30 @@ fn begin(rig: &mut Rig, kind: &Kind, flows: u32, seed: u64) -> Result<(), Invali
     }
 }
 
+/// Traffic of a worker.
+#[derive(Clone, Copy)]
+struct Traffic {
+    family: Family,
+    /// Number of flows.
+    flows: u32,
+    /// Length of frames in bytes, with check sequence.
+    frame: u16,
+    /// Number of all workers.
+    workers: usize,
+}
+
 fn begin_lane(
     lane: &mut DrivenWorker,
     kind: &Kind,
-    family: Family,
-    flows: u32,
-    workers: usize,
+    traffic: Traffic,
     seed: u64,
 ) -> Result<(), Invalid> {
+    let Traffic {
+        family,
+        flows,
+        frame,
+        workers,
+    } = traffic;
     let index = lane.index();
     let mut rng = Rng::seeded(seed ^ 0xf10c);
     // Keep flows whose both directions hash to this worker, as a network card spreads them.
@@ -224,7 +260,7 @@ fn begin_lane(
             return frame;
         }
     };
-    let len = usize::from(traffic::frame_len(family)) - 4;
+    let len = usize::from(frame) - 4;
     let answer = |frame| Ok(traffic::answer(frame));
     match kind {
         Kind::Shapes(hits) => {
@@ -234,6 +270,7 @@ fn begin_lane(
                 0 => hit(number),
                 _ => draw(either[number as usize / 2 % 2]),
             });
+            let frames = frames.map(|packet| traffic::lengthen(packet, frame));
             let templates = Templates::of(frames, len, seed);
             lane.meter().load([Some(templates), None]);
         }
@@ -297,4 +334,35 @@ pub(super) fn talk(
     lane.meter().answer(Templates::of(answers, len, seed ^ 1));
     lane.run(2 * LAPS * vectors * VECTOR_FRAMES)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_connections_are_measured_with_the_frames_of_the_options() {
+        let options = Options {
+            families: vec![Family::Ipv4],
+            rule_frames: vec![1518, 64],
+            connections_max: 1_000,
+            runs: 1,
+            ..Options::default()
+        };
+        let mut rows = Vec::new();
+
+        let mut emit = |row: Row| rows.push((row.row, row.frame));
+        // More flows than connections are allowed: the row of rules is left out.
+        let measured = guarded(&options, &["filter-25"], &mut emit);
+        assert_eq!(measured, Ok(()));
+        let options = Options {
+            connections_max: u32::MAX,
+            ..options
+        };
+        let measured = guarded(&options, &["filter-25", "notrack"], &mut emit);
+
+        assert_eq!(measured, Ok(()));
+        let expected = [("filter-25", 1518), ("filter-25", 64), ("notrack", 64)];
+        assert_eq!(rows, expected);
+    }
 }

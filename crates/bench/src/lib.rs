@@ -43,12 +43,12 @@ pub use invalid::Invalid;
 pub use keyed::{KEYED, keyed};
 pub use layered::{LAYERED, layered};
 pub use packets::packet;
-pub use protected::{PROTECTED, protected};
+pub use protected::{PROTECTED, SUITES, protected, protected_sizes};
 pub use queued::{QUEUED, queued};
 pub use row::{Peer, Row, Spread};
 pub use ruleset::{Ruleset, answer};
 pub use sessions::{SESSIONS, sessions};
-pub use traffic::finish;
+pub use traffic::{finish, lengthen};
 pub use update::{Update, updates};
 
 use dataplane::firewall::Firewall;
@@ -62,6 +62,8 @@ pub struct Options {
     pub families: Vec<Family>,
     /// Lengths of frames in bytes, with their check sequence.
     pub frames: Vec<u16>,
+    /// Lengths of frames for rows of the firewall without connections; empty selects the shortest frames.
+    pub rule_frames: Vec<u16>,
     /// Numbers of flows, in random order.
     pub flows: Vec<u32>,
     /// Numbers of routes, with the prefix lengths of a full table.
@@ -91,6 +93,7 @@ impl Default for Options {
         Self {
             families: vec![Family::Ipv4, Family::Ipv6],
             frames: vec![1518, 512, 64],
+            rule_frames: Vec::new(),
             flows: vec![1, 1_000, 64_000],
             routes: vec![1, 100_000, 1_000_000],
             connections_max: u32::MAX,

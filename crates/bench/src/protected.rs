@@ -31,6 +31,17 @@ pub const PROTECTED: &[&str] = &[
     "esp-cbc-128-sha256-in",
 ];
 
+/// Further rows for [`protected_sizes`], in the naming of [`PROTECTED`]: suites of test results, each by 256
+/// associations.
+pub const SUITES: &[&str] = &[
+    "esp-cbc-128-sha1-256-tunnels-out",
+    "esp-cbc-128-sha256-256-tunnels-out",
+    "esp-cbc-256-sha1-256-tunnels-out",
+    "esp-cbc-256-sha256-256-tunnels-out",
+    "esp-gcm-256-256-tunnels-out",
+    "esp-chacha20-256-tunnels-out",
+];
+
 /// Number of flows.
 const FLOWS: u32 = 1_024;
 /// Bytes of frames with check sequence; for reception, of the inner frames.
@@ -48,18 +59,23 @@ struct Kind {
 
 impl Kind {
     fn of(name: &str) -> Self {
-        let gcm = name.starts_with("esp-gcm");
-        let sha1 = name.contains("sha1");
+        let cipher = name.strip_prefix("esp-").unwrap_or(name);
+        let bits = match cipher.starts_with("gcm-256-") || cipher.starts_with("cbc-256-") {
+            true => Bits::B256,
+            false => Bits::B128,
+        };
+        let encryption = match cipher {
+            _ if cipher.starts_with("gcm-") => Encryption::AesGcm(bits),
+            _ if cipher.starts_with("chacha20-") => Encryption::ChaCha20Poly1305,
+            _ => Encryption::AesCbc(bits),
+        };
         Self {
             suite: Suite {
-                encryption: match gcm {
-                    true => Encryption::AesGcm(Bits::B128),
-                    false => Encryption::AesCbc(Bits::B128),
-                },
-                authentication: match (gcm, sha1) {
-                    (true, _) => Authentication::None,
-                    (_, true) => Authentication::Sha1,
-                    _ => Authentication::Sha256,
+                encryption,
+                authentication: match encryption {
+                    Encryption::AesCbc(_) if name.contains("-sha1-") => Authentication::Sha1,
+                    Encryption::AesCbc(_) => Authentication::Sha256,
+                    _ => Authentication::None,
                 },
             },
             out: name.ends_with("-out"),
@@ -208,9 +224,22 @@ pub fn protected(
     rows: &[&'static str],
     emit: &mut dyn FnMut(Row),
 ) -> Result<(), Invalid> {
+    protected_sizes(options, rows, &FRAMES, emit)
+}
+
+/// Measures rows of [`PROTECTED`] and [`SUITES`] with frames of these lengths in bytes, with check sequence.
+///
+/// # Errors
+/// [`Invalid`]: the first row that could not be measured.
+pub fn protected_sizes(
+    options: &Options,
+    rows: &[&'static str],
+    frames: &[u16],
+    emit: &mut dyn FnMut(Row),
+) -> Result<(), Invalid> {
     for &name in rows {
         let kind = Kind::of(name);
-        for frame in FRAMES {
+        for &frame in frames {
             let mut bench = Bench::new(options, |workers| {
                 let mut rig =
                     Rig::new(Family::Ipv4, 1, workers, Firewall::default(), options.seed)?;
@@ -310,8 +339,36 @@ mod tests {
     }
 
     #[test]
+    fn names_state_cipher_hash_and_number_of_tunnels() {
+        let suite = |name| {
+            let kind = Kind::of(name);
+            (
+                kind.suite.encryption,
+                kind.suite.authentication,
+                kind.tunnels,
+            )
+        };
+        assert_eq!(
+            suite("esp-cbc-256-sha1-256-tunnels-out"),
+            (Encryption::AesCbc(Bits::B256), Authentication::Sha1, 256)
+        );
+        assert_eq!(
+            suite("esp-cbc-128-sha256-out"),
+            (Encryption::AesCbc(Bits::B128), Authentication::Sha256, 1)
+        );
+        assert_eq!(
+            suite("esp-gcm-128-256-tunnels-out"),
+            (Encryption::AesGcm(Bits::B128), Authentication::None, 256)
+        );
+        assert_eq!(
+            suite("esp-chacha20-256-tunnels-out"),
+            (Encryption::ChaCha20Poly1305, Authentication::None, 256)
+        );
+    }
+
+    #[test]
     fn every_packet_of_a_row_is_sealed_or_opened() {
-        for row in PROTECTED {
+        for row in [PROTECTED, SUITES].concat() {
             for frame in FRAMES {
                 let (packets, bytes) = seen(row, frame);
                 assert!(packets >= crate::PACKETS as u64, "{row} {frame}: {packets}");

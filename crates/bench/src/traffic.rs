@@ -128,6 +128,29 @@ impl SwapWith for Vec<u8> {
     }
 }
 
+/// Lengthens a frame with one UDP or TCP packet to `bytes`, its length with check sequence, by a payload of zeros, and
+/// writes its lengths and checksums. A longer frame stays as it is.
+pub fn lengthen(mut frame: Vec<u8>, bytes: u16) -> Vec<u8> {
+    let len = usize::from(bytes).saturating_sub(CHECK_SEQUENCE);
+    if frame.len() >= len {
+        return frame;
+    }
+    frame.resize(len, 0);
+    let packet = len - LINK;
+    let ipv6 = frame[LINK] >> 4 == 6;
+    let (field, length, number, upper) = match ipv6 {
+        true => (LINK + 4, packet - 40, frame[LINK + 6], LINK + 40),
+        false => (LINK + 2, packet, frame[LINK + 9], LINK + 20),
+    };
+    frame[field..field + 2].copy_from_slice(&(length as u16).to_be_bytes());
+    if number == protocol::UDP {
+        let datagram = (len - upper) as u16;
+        frame[upper + 4..upper + 6].copy_from_slice(&datagram.to_be_bytes());
+    }
+    finish(&mut frame);
+    frame
+}
+
 /// Writes the checksums of a frame with one UDP or TCP packet and no padding.
 pub fn finish(frame: &mut [u8]) {
     let packet = &mut frame[LINK..];
@@ -161,4 +184,35 @@ pub fn finish(frame: &mut [u8]) {
         sum = u16::MAX;
     }
     packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lengthened_packet_has_the_lengths_and_checksums_of_its_bytes() {
+        let mut rng = Rng::seeded(1);
+        for family in [Family::Ipv4, Family::Ipv6] {
+            for transport in [protocol::UDP, protocol::TCP] {
+                let short = packet(&flow(family, transport, &mut rng), b"");
+                let long = lengthen(short.clone(), 1518);
+                assert_eq!(long.len(), 1514);
+                let mut finished = long.clone();
+                finish(&mut finished);
+                assert_eq!(finished, long);
+                let (upper, field, length) = match family {
+                    Family::Ipv4 => (LINK + 20, LINK + 2, 1500_u16),
+                    Family::Ipv6 => (LINK + 40, LINK + 4, 1460),
+                };
+                assert_eq!(long[field..field + 2], length.to_be_bytes());
+                assert_eq!(long[upper..upper + 4], short[upper..upper + 4]);
+                if transport == protocol::UDP {
+                    let datagram = (1514 - upper) as u16;
+                    assert_eq!(long[upper + 4..upper + 6], datagram.to_be_bytes());
+                }
+                assert_eq!(lengthen(long.clone(), 64), long);
+            }
+        }
+    }
 }

@@ -13,6 +13,8 @@ mod units;
 mod window;
 mod wireless;
 
+pub use rates::WireRate;
+
 /// A calculator.
 #[derive(Debug)]
 pub struct Calculator {

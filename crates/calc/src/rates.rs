@@ -14,6 +14,37 @@ const SHORTEST: u32 = 64;
 /// Typical internet traffic: packet lengths, and their counts per twelve packets ("simple IMIX").
 const MIX: [(f64, f64); 3] = [(40.0, 7.0), (576.0, 4.0), (1_500.0, 1.0)];
 
+/// Frames and bits per second of links that are full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WireRate {
+    /// Frames per second.
+    pub frames: f64,
+    /// Bits per second of layer 2: frames with FCS.
+    pub layer2_bps: f64,
+    /// Bits per second of layer 1: frames with preamble, start delimiter and interframe gap.
+    pub layer1_bps: f64,
+}
+
+impl WireRate {
+    /// Returns the rates of links with this speed in bits per second, full of frames of this length with FCS, in bytes.
+    pub fn of_speed(speed_bps: f64, frame_bytes: u32) -> Self {
+        Self::of_frames(
+            speed_bps / 8.0 / (f64::from(frame_bytes) + WIRE),
+            frame_bytes,
+        )
+    }
+
+    /// Returns the rates of this number of frames per second, of this length with FCS, in bytes.
+    pub fn of_frames(frames: f64, frame_bytes: u32) -> Self {
+        let bytes = f64::from(frame_bytes);
+        Self {
+            frames,
+            layer2_bps: frames * bytes * 8.0,
+            layer1_bps: frames * (bytes + WIRE) * 8.0,
+        }
+    }
+}
+
 pub(crate) const RATES: Calculator = Calculator {
     name: "rates",
     help: "Rates of a link on layers 1, 2 and 3, by the length of its frames",
@@ -116,9 +147,12 @@ fn capacity(given: &ArgumentValues<'_>) -> Result<Rows, String> {
         let air = format!("{} of the capacity, by turns", as_rate(radios));
         rows.push(row("radios", air));
     }
-    for frame in [64.0, 512.0, 1_518.0] {
-        let packets = speed / 8.0 / (frame + WIRE);
-        let layer2 = packets * frame * 8.0;
+    for frame in [64, 512, 1_518] {
+        let WireRate {
+            frames: packets,
+            layer2_bps: layer2,
+            ..
+        } = WireRate::of_speed(speed, frame);
         rows.push(row(
             format!("frames of {frame}"),
             format!(
@@ -159,6 +193,21 @@ fn ports(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_wire_rates_of_eight_ports_of_10g_and_one_of_1g_are_those_of_the_crs309() {
+        for (frame, kpps, layer2) in [
+            (1_518, 6_583.2, 79_946.7),
+            (512, 19_032.0, 77_954.9),
+            (64, 120_535.7, 61_714.3),
+        ] {
+            let rate = WireRate::of_speed(81e9, frame);
+            assert!((rate.frames / 1e3 - kpps).abs() < 0.1, "{rate:?}");
+            assert!((rate.layer2_bps / 1e6 - layer2).abs() < 0.1, "{rate:?}");
+            assert!((rate.layer1_bps - 81e9).abs() < 1.0, "{rate:?}");
+            assert_eq!(WireRate::of_frames(rate.frames, frame), rate);
+        }
+    }
 
     #[test]
     fn a_gigabit_carries_the_known_numbers_of_frames() {

@@ -12,6 +12,7 @@ mod tap;
 mod tunnels;
 mod update;
 mod veth;
+mod vpn;
 
 use std::sync::LazyLock;
 
@@ -134,6 +135,7 @@ fn apart(part: &BenchPart) -> Result<u8, String> {
         BenchPart::Queues(queues) => queues::run(queues)?,
         BenchPart::Table(table) => table::run(table)?,
         BenchPart::Tunnels(tunnels) => tunnels::run(tunnels)?,
+        BenchPart::Vpn(vpn) => vpn::run(vpn)?,
     }
     Ok(0)
 }

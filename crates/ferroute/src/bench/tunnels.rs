@@ -163,7 +163,7 @@ fn client_configuration(asked: &Tunnels) -> String {
 }
 
 /// Commands that make the certificate of a server with TLS.
-const CERTIFICATE: [&str; 2] = [
+pub(super) const CERTIFICATE: [&str; 2] = [
     "/certificate/add name=vpn common-name=server key-usage=key-cert-sign,digital-signature,tls-server \
      key-size=prime256v1",
     "/certificate/sign vpn",

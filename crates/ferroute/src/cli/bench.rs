@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::output;
+
 /// Measurements of the data plane: rows of a table, or a subcommand.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -61,6 +63,8 @@ pub(crate) enum BenchPart {
     Table(Table),
     /// Bring up L2TP or PPTP sessions between two routers, and print setup rate and memory.
     Tunnels(Tunnels),
+    /// Compare tunnels between two routers: throughput, CPU, overhead, MTU and latency.
+    Vpn(Vpn),
 }
 
 /// Comparison of two builds of this program.
@@ -92,16 +96,92 @@ pub(crate) struct Compare {
     pub(crate) runs: u32,
 }
 
-/// A table of test results, in Markdown.
+/// A table of test results: Markdown on standard output, or the formats whose files are given.
 #[derive(Debug, Args)]
 pub(crate) struct Table {
-    /// Runs of each row; the table shows the median.
+    /// Also measure this configuration, from one port to another.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Port of the configuration that receives the packets.
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value = "ether2",
+        requires = "config"
+    )]
+    pub(crate) from: String,
+    /// Port of the configuration that sends the packets.
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value = "ether1",
+        requires = "config"
+    )]
+    pub(crate) to: String,
+    /// Carriers of the packets, separated by commas; each has its own tables. Default: memory, and packet for root.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "CARRIERS")]
+    pub(crate) via: Vec<Via>,
+    /// Runs of each row; the table shows the median. Through ports at most 11.
     #[arg(long, value_name = "N", default_value_t = 31)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) formats: Formats,
+}
+
+/// Output formats of a report; Markdown on standard output if no file is given.
+#[derive(Debug, Args)]
+pub(crate) struct Formats {
+    /// Write Markdown to this file; - is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Write JSON to this file; - is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Draw the rates (SVG) in this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+impl Formats {
+    /// Writes the requested formats.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub(crate) fn write(
+        &self,
+        markdown: impl Fn() -> String,
+        json: impl Fn() -> serde_json::Value,
+        svg: impl Fn() -> String,
+    ) -> Result<(), String> {
+        if self.markdown.is_none() && self.json.is_none() && self.svg.is_none() {
+            return output::text(markdown());
+        }
+        if let Some(file) = &self.markdown {
+            output::to_file(file, &markdown())?;
+        }
+        if let Some(file) = &self.json {
+            output::to_file(file, &format!("{}\n", json()))?;
+        }
+        match &self.svg {
+            Some(file) => output::to_file(file, &svg()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Comparison of tunnels between two routers.
+#[derive(Debug, Args)]
+pub(crate) struct Vpn {
+    /// Kinds of tunnels, such as gre or ovpn-udp. Default: all.
+    #[arg(value_name = "KIND")]
+    pub(crate) kinds: Vec<String>,
+    /// Duration of each transfer in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=600))]
+    pub(crate) seconds: u16,
+    #[command(flatten)]
+    pub(crate) formats: Formats,
 }
 
 /// PPPoE sessions that are brought up.

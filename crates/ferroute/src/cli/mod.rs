@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::bench::{
     Attack, AttackKind, Bench, BenchPart, Compare, Pppoe, QueueKind, Queues, Table, Tunnel,
-    Tunnels, Via,
+    Tunnels, Via, Vpn,
 };
 pub(crate) use self::location::Reach;
 pub(crate) use self::trace::{Test, Trace};

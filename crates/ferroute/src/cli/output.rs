@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write as _};
+use std::path::Path;
 
 /// Prints a line.
 pub(crate) fn line(line: impl Display) -> Result<(), String> {
@@ -12,6 +13,17 @@ pub(crate) fn line(line: impl Display) -> Result<(), String> {
 /// Prints text with its own line ends.
 pub(crate) fn text(text: impl Display) -> Result<(), String> {
     read(write!(io::stdout().lock(), "{text}"))
+}
+
+/// Writes text to a file; `-` is standard output.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn to_file(file: &Path, contents: &str) -> Result<(), String> {
+    if file == Path::new("-") {
+        return text(contents);
+    }
+    std::fs::write(file, contents).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// Prints raw bytes.

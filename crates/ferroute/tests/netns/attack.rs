@@ -58,6 +58,12 @@ fn established_connections_survive_attacks_and_every_drop_has_a_reason() {
             "{report:#}"
         );
         assert_eq!(report["unnamed"], 0, "{report:#}");
+        for pings in ["pings_before", "pings_during"] {
+            for target in 0..2 {
+                let ping = &report[pings][target];
+                assert!(number(&ping["sent"]) > number(&ping["lost"]), "{report:#}");
+            }
+        }
         assert!(
             number(&report["entries"]) <= number(&report["entries_max"]),
             "{report:#}"

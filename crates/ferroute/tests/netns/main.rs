@@ -8,6 +8,7 @@
 mod accounting;
 mod attack;
 mod bandwidth;
+mod bench_vpn;
 mod bonding;
 mod bridge;
 mod bridge_attack;

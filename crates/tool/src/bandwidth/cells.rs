@@ -4,7 +4,7 @@ use btest::wire::{Direction, Fill, Protocol, UDP_SIZE};
 use btest::{Rates, Test};
 use menu::{Row, Value};
 
-use super::BandwidthProgress;
+use super::progress::BandwidthProgress;
 
 /// RouterOS: remark of tests whose result a processor may bound.
 pub(crate) const CPU_REMARK: &str = "results can be limited by cpu, note that traffic generation/termination \

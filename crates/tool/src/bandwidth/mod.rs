@@ -2,18 +2,22 @@
 //! the tool polls the progress of the test.
 //!
 //! RouterOS: the values, and the remark when a processor is nearly busy. Beside them the page shows how the number was
-//! made: the share of a core that this end spends, and how many TCP connections the path needs.
+//! made: the share of a core that this end spends, how many TCP connections the path needs, and what limited the rate.
 
+mod bound;
 mod cells;
+mod progress;
 mod request;
 
 use std::task::Waker;
 use std::time::Duration;
 
-use btest::{Figures, Status, Test};
-use menu::{Reason, Row};
+use btest::{Status, Test};
+use menu::{Reason, Row, Value};
 
 use crate::{Form, Invocation, Look, Next, RunningTool, Tool, Turn};
+
+pub use progress::{BandwidthProgress, PathState};
 
 pub(crate) use cells::{CPU_REMARK, is_busy};
 pub(crate) use request::{connections, password, server, user};
@@ -22,32 +26,6 @@ pub(crate) use request::{connections, password, server, user};
 const SWEEP_DURATION: Duration = Duration::from_secs(5);
 /// Default update interval.
 const INTERVAL: Duration = Duration::from_secs(1);
-
-/// Progress of a test.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BandwidthProgress {
-    /// Status in RouterOS's words.
-    pub status: Status,
-    /// Reason for the end.
-    pub reason: Option<btest::Reason>,
-    /// Measurements.
-    pub figures: Figures,
-    /// CPU time of generating and receiving here, in percent of one core.
-    pub test_cpu_percent: u64,
-    /// State of the first TCP connection; `None` before it is established.
-    pub path: Option<PathState>,
-}
-
-/// State of a TCP connection (tcp(7), `TCP_INFO`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PathState {
-    /// Smoothed round-trip time.
-    pub rtt: Duration,
-    /// Bytes that may be unacknowledged in the direction of the data.
-    pub window_bytes: u64,
-    /// Segments sent again.
-    pub retransmitted: u64,
-}
 
 /// Service that runs bandwidth tests.
 pub trait BandwidthTests {
@@ -80,6 +58,8 @@ struct Testing {
     /// True for a command with a single update.
     is_single: bool,
     ticket: Option<u64>,
+    /// State of the router at the beginning of the test.
+    before: bound::Sample,
 }
 
 impl Tool for BandwidthTestTool {
@@ -102,6 +82,7 @@ impl Tool for BandwidthTestTool {
             interval: given.span("interval").unwrap_or(INTERVAL),
             is_single: given.ends.is_single,
             ticket: None,
+            before: bound::Sample::default(),
         }))
     }
 }
@@ -126,6 +107,12 @@ pub(crate) fn progress(turn: &mut Turn<'_>, ticket: u64) -> Result<BandwidthProg
     progress.ok_or(Reason::Interrupted)
 }
 
+/// Reads the state of the router.
+fn sample(turn: &Turn<'_>) -> bound::Sample {
+    let workers = turn.router.clocks().unwrap_or_default();
+    bound::Sample::read(turn.store, turn.router, workers)
+}
+
 /// Stops and forgets a test, if there is one.
 pub(crate) fn forget(turn: &mut Turn<'_>, ticket: &mut Option<u64>) {
     if let (Some(ticket), Some(tests)) = (ticket.take(), turn.router.bandwidth_tests()) {
@@ -142,10 +129,18 @@ impl RunningTool for Testing {
     fn look(&mut self, turn: &mut Turn<'_>) -> Result<Look, Reason> {
         let ticket = match self.ticket {
             Some(ticket) => ticket,
-            None => *self.ticket.insert(begin(turn, &self.test)?),
+            None => {
+                self.before = sample(turn);
+                *self.ticket.insert(begin(turn, &self.test)?)
+            }
         };
         let progress = progress(turn, ticket)?;
-        let row = cells::row(&self.test, &progress);
+        let mut row = cells::row(&self.test, &progress);
+        if progress.figures.duration >= INTERVAL {
+            let now = sample(turn);
+            let bounds = bound::bounds(&self.test, &progress, &self.before, &now);
+            row.set("bound-by", Value::text(bounds));
+        }
         let mut ended = has_ended(&progress);
         if ended {
             forget(turn, &mut self.ticket);

@@ -1,4 +1,4 @@
-use btest::{Rates, Reason as End};
+use btest::{Figures, Rates, Reason as End};
 use menu::{Store, Value};
 
 use super::*;

@@ -9,9 +9,6 @@ use super::{Measurement, SpeedTest, rule};
 use crate::bandwidth::{CPU_REMARK, is_busy};
 use crate::ping::Sums;
 
-/// Share of the rate that the windows allow, above which the windows bound a measurement, in percent.
-const WINDOW_BOUND_PERCENT: u128 = 80;
-
 /// Builds the row of a test.
 pub(super) fn row(test: &SpeedTest, now: Duration) -> Row {
     let mut row = Row::default();
@@ -107,16 +104,9 @@ impl Measurement {
         how
     }
 
-    /// Returns true if the rate is about that of all windows per round-trip time (RFC 6349, 3.3.1).
     fn fills_windows(&self) -> bool {
-        let Some(path) = self.path.filter(|_| self.protocol == Protocol::Tcp) else {
-            return false;
-        };
-        let windows = u128::from(path.window_bytes) * u128::from(self.connections) * 8_000_000_000;
-        let Some(limit_bps) = windows.checked_div(path.rtt.as_nanos()) else {
-            return false;
-        };
-        u128::from(self.rate_bps) * 100 >= limit_bps * WINDOW_BOUND_PERCENT
+        let path = self.path.filter(|_| self.protocol == Protocol::Tcp);
+        path.is_some_and(|path| path.is_filled(self.rate_bps, self.connections.into()))
     }
 }
 

@@ -3,11 +3,12 @@
 //! The router runs as a process of its own, with ports on veth devices, worker threads and a control thread. A thousand
 //! connections, UDP and TCP, are established through it and carry numbered packets in both directions, at a rate far
 //! below the router's limit: first without an attack, then during an attack through the ingress port of half of the
-//! packets. Meanwhile a console user runs commands. Finally, the number of frames into the router's ports is compared
-//! with the number of frames out and the router's drop counters.
+//! packets. Meanwhile a console user runs commands, and a client pings the router and a host behind it. Finally, the
+//! number of frames into the router's ports is compared with the number of frames out and the router's drop counters.
 
 mod console;
 mod frames;
+mod ping;
 mod report;
 mod stream;
 mod world;
@@ -24,6 +25,7 @@ use crate::cli::output;
 use crate::cli::{Attack, AttackKind, Via};
 use console::Console;
 use frames::{TCP, UDP};
+use ping::Pinger;
 use report::Report;
 use stream::Stream;
 use world::{Balance, World, connections, entries, mac, memory};
@@ -82,6 +84,7 @@ struct AttackRun<'a> {
     duration: Duration,
     stream: Stream,
     flood: PacketReplay,
+    pinger: Pinger,
     rng: Rng,
     memory_peak: u64,
 }
@@ -104,6 +107,7 @@ impl<'a> AttackRun<'a> {
         Ok(Self {
             stream: Stream::open([mac(0), mac(1)])?,
             flood: stream::replay("wan", &[frame])?,
+            pinger: Pinger::open(mac(0))?,
             rng: Rng::seeded(1),
             memory_peak: memory(&router),
             rate: f64::from(attack.rate),
@@ -121,9 +125,11 @@ impl<'a> AttackRun<'a> {
             self.fill()?;
         }
         self.send_for(WARM_UP, 0.0);
+        self.pinger.take(&self.stream.pings());
         let before = self.window(ALONE, 0.0);
         let known = connections(&self.router, "")?;
         self.settle();
+        let pings_before = self.pinger.take(&self.stream.pings());
         let balance = self.world.balance(&self.router)?;
         let came = self.stream.came();
         let beside = self.kind == AttackKind::FullTable;
@@ -133,6 +139,7 @@ impl<'a> AttackRun<'a> {
         let seconds = begin.elapsed().as_secs_f64();
         let (console, entries_peak) = console.end()?;
         self.settle();
+        let pings_during = self.pinger.take(&self.stream.pings());
         let after = self.stream.came();
         let balance = self.balance_since(&balance)?;
         let left = connections(&self.router, "")?;
@@ -143,6 +150,7 @@ impl<'a> AttackRun<'a> {
             seconds,
             rate: during.flooded as f64 / seconds,
             console,
+            pings: [pings_before, pings_during],
             before: before.rate,
             during: during.rate,
             came: stream::Came {
@@ -176,10 +184,11 @@ impl<'a> AttackRun<'a> {
     fn send_for(&mut self, duration: Duration, attacked: f64) -> u64 {
         let begin = Instant::now();
         let (mut established, mut flood) = (Pace::new(ESTABLISHED), Pace::new(attacked));
-        let mut looked = begin;
+        let (mut looked, pings) = (begin, self.stream.pings());
         while begin.elapsed() < duration {
             established.done += u64::from(self.stream.send(established.due(begin)));
             flood.done += u64::from(self.attack(flood.due(begin)));
+            self.pinger.send_due(&pings);
             if looked.elapsed() > LOOK {
                 looked = Instant::now();
                 self.memory_peak = self.memory_peak.max(memory(&self.router));

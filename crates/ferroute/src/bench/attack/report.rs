@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::console::Took;
+use super::ping::Pings;
 use super::stream::{CONNECTIONS, Came};
 use super::world::Balance;
 
@@ -24,6 +25,8 @@ pub(super) struct Report {
     /// Attack packets sent per second.
     pub(super) rate: f64,
     pub(super) console: Vec<Took>,
+    /// Pings to the router and through it: without the attack, and during it.
+    pub(super) pings: [[Pings; 2]; 2],
     /// Received packets of established connections per second, without and with the attack.
     pub(super) before: f64,
     pub(super) during: f64,
@@ -111,6 +114,8 @@ impl Report {
             "rate_pps": self.rate.round(),
             "console_p99_ms": self.console_p99(),
             "commands": commands.collect::<Vec<_>>(),
+            "pings_before": pings_in_json(&self.pings[0]),
+            "pings_during": pings_in_json(&self.pings[1]),
             "established": {
                 "connections": CONNECTIONS,
                 "survived": self.survived,
@@ -182,7 +187,30 @@ impl Report {
                 megabytes(self.table)
             ),
         );
+        self.write_pings(&mut text);
         text
+    }
+
+    /// Writes a line for each target of pings.
+    fn write_pings(&self, text: &mut String) {
+        let [before, during] = &self.pings;
+        for (before, during) in before.iter().zip(during) {
+            let said = |pings: &Pings| {
+                let [median, p99, max] = [0.5, 0.99, 1.0].map(|part| pings.took.quantile(part));
+                format!(
+                    "{median:.2} ms median, {p99:.2} p99, {max:.2} maximum, {} of {} lost",
+                    pings.lost(),
+                    pings.sent
+                )
+            };
+            let _ = writeln!(
+                text,
+                "  ping {}: {}; before the attack {}",
+                before.took.what,
+                said(during),
+                said(before)
+            );
+        }
     }
 
     fn established_in_words(&self) -> String {
@@ -230,6 +258,21 @@ impl Report {
     }
 }
 
+/// Returns the pings of a period as JSON.
+fn pings_in_json(pings: &[Pings; 2]) -> Value {
+    let each = pings.iter().map(|pings| {
+        json!({
+            "target": pings.took.what,
+            "sent": pings.sent,
+            "lost": pings.lost(),
+            "p50_ms": pings.took.quantile(0.5),
+            "p99_ms": pings.took.quantile(0.99),
+            "max_ms": pings.took.quantile(1.0),
+        })
+    });
+    each.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +287,15 @@ mod tests {
                 what: "count connections",
                 ms: vec![1.0, 2.0],
             }],
+            pings: [0, 1].map(|lost| {
+                ["to the router", "through the router"].map(|what| Pings {
+                    sent: 3,
+                    took: Took {
+                        what,
+                        ms: vec![0.5; 3 - lost],
+                    },
+                })
+            }),
             before: 100.0,
             during: 91.0,
             came: Came {
@@ -281,5 +333,8 @@ mod tests {
         assert_eq!(json["goals"]["named"], false);
         assert_eq!(json["established"]["lost"], 18);
         assert!(missed.to_text().contains("missed"));
+        assert_eq!(json["pings_during"][1]["lost"], 1);
+        let ping = "ping through the router: 0.50 ms median, 0.50 p99, 0.50 maximum, 1 of 3 lost; before the attack";
+        assert!(missed.to_text().contains(ping), "{}", missed.to_text());
     }
 }

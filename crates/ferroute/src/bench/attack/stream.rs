@@ -10,6 +10,7 @@ use frame::{Pool, Port as _, Sizes, Vector};
 use netio::{PacketPort, PacketReplay};
 
 use super::frames::{ACK, PSH, Packet, SYN, TCP, UDP, payload, payload_mut};
+use super::ping::{self, Answers};
 
 /// Number of connections, half UDP and half TCP.
 pub(super) const CONNECTIONS: u32 = 1_000;
@@ -37,6 +38,7 @@ pub(super) struct Stream {
     numbers: [Vec<u64>; 2],
     sent: u64,
     receivers: Vec<Receiver>,
+    pings: Arc<Answers>,
 }
 
 /// Counts of received packets.
@@ -57,6 +59,7 @@ impl Stream {
     /// # Errors
     /// The kernel's error.
     pub(super) fn open(to: [[u8; 6]; 2]) -> Result<Self, String> {
+        let pings = Arc::<Answers>::default();
         let [client, server] = [0, 1].map(|end| {
             let frames: Vec<_> = (0..CONNECTIONS)
                 .map(|connection| numbered(connection, end, to[end]))
@@ -67,10 +70,10 @@ impl Stream {
             senders: [client?, server?],
             numbers: [(); 2].map(|()| vec![0; CONNECTIONS as usize]),
             sent: 0,
-            receivers: DEVICES
-                .iter()
-                .map(|device| Receiver::open(device))
+            receivers: { DEVICES.iter().zip(to) }
+                .map(|(device, to)| Receiver::open(device, to, Arc::clone(&pings)))
                 .collect::<Result<_, _>>()?,
+            pings,
         })
     }
 
@@ -82,6 +85,11 @@ impl Stream {
         }
         self.sent += u64::from(sent);
         sent
+    }
+
+    /// Returns the answered pings.
+    pub(super) fn pings(&self) -> Arc<Answers> {
+        Arc::clone(&self.pings)
     }
 
     /// Returns the counts so far.
@@ -208,7 +216,8 @@ struct Receiver {
 }
 
 impl Receiver {
-    fn open(device: &str) -> Result<Self, String> {
+    /// Receives on this device, and answers pings to this link address.
+    fn open(device: &str, to: [u8; 6], pings: Arc<Answers>) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("{device}: {error}");
         let sizes = Sizes {
             small: 1024,
@@ -220,6 +229,8 @@ impl Receiver {
         let mut port = port.ok_or_else(|| format!("{device}: no port"))?;
         let (counts, stop) = (Arc::<Counts>::default(), Arc::new(AtomicBool::new(false)));
         let (counted, stopped) = (Arc::clone(&counts), Arc::clone(&stop));
+        // Each answer replaces the frame.
+        let mut answers = replay(device, &[ping::echo(0, 0, to)])?;
         let thread = thread::spawn(move || {
             let mut vector = Vector::new();
             let mut highest = vec![0; CONNECTIONS as usize];
@@ -231,6 +242,12 @@ impl Receiver {
                 }
                 for frame in vector.drain() {
                     look(frame.bytes(), &mut highest, &counted);
+                    if let Some(answer) = pings.receive(frame.bytes(), to) {
+                        answers.send_changed(1, |frame| {
+                            let len = frame.len().min(answer.len());
+                            frame[..len].copy_from_slice(&answer[..len]);
+                        });
+                    }
                     pool.free(frame);
                 }
             }

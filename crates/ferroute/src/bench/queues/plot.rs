@@ -26,7 +26,7 @@ const HEIGHT: f64 = 380.0;
 /// Margins: left, right, top, bottom.
 const MARGIN: (f64, f64, f64, f64) = (56.0, 130.0, 40.0, 44.0);
 /// Distinguishable with colour blindness, on white and on black.
-const COLOURS: [&str; 6] = [
+pub(in crate::bench) const COLOURS: [&str; 6] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
 ];
 /// Number of steps on an axis.
@@ -187,7 +187,7 @@ fn legend(series: &Series, at: usize, out: &mut String) {
     );
 }
 
-fn escaped(text: &str) -> String {
+pub(in crate::bench) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -17,7 +17,7 @@ use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options, Route}
 use super::process::Router;
 use crate::cli::Bench;
 use crate::cli::output;
-use stream::Stream;
+pub(in crate::bench) use stream::{Stream, within};
 
 /// Name of the row in `--rows`.
 pub(super) const ROW: &str = "tcp-segments";

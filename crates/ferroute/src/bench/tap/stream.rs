@@ -1,5 +1,6 @@
 //! One TCP connection at maximum rate during the measurement.
 
+use std::fmt::Display;
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ const WINDOW: Duration = Duration::from_millis(700);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection between two hosts of a lab, with a thread at each end.
-pub(super) struct Stream {
+pub(in crate::bench) struct Stream {
     flow: Arc<Flow>,
     sender: Thread,
     ends: Vec<JoinHandle<()>>,
@@ -35,7 +36,12 @@ struct Flow {
 
 impl Stream {
     /// Connects from host `from` to host `to` at this address.
-    pub(super) fn open(lab: &Lab, from: &str, to: &str, address: &str) -> Result<Self, String> {
+    pub(in crate::bench) fn open(
+        lab: &Lab,
+        from: &str,
+        to: &str,
+        address: &str,
+    ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("{address}: {error}");
         let flow = Arc::new(Flow::default());
         let listener = within(lab, to, || TcpListener::bind((address, 0)).map_err(failed))?;
@@ -67,11 +73,19 @@ impl Stream {
     /// # Errors
     /// Nothing arrives.
     pub(super) fn rate(&self) -> Result<f64, String> {
+        self.rate_over(WINDOW)
+    }
+
+    /// Measures for this duration; returns Mbit/s of payload.
+    ///
+    /// # Errors
+    /// Nothing arrives.
+    pub(in crate::bench) fn rate_over(&self, window: Duration) -> Result<f64, String> {
         self.flow.flows.store(true, Ordering::SeqCst);
         self.sender.unpark();
         thread::park_timeout(WARM_UP);
         let (start, before) = (Instant::now(), self.received());
-        thread::park_timeout(WINDOW);
+        thread::park_timeout(window);
         let (time, bytes) = (start.elapsed().as_secs_f64(), self.received() - before);
         self.flow.flows.store(false, Ordering::SeqCst);
         self.drain();
@@ -107,15 +121,18 @@ impl Drop for Stream {
 }
 
 /// Runs a function in a host, in a separate thread.
-fn within<T: Send>(
+///
+/// # Errors
+/// The host cannot be entered, or the function's error.
+pub(in crate::bench) fn within<T: Send, E: Display>(
     lab: &Lab,
     host: &str,
-    act: impl FnOnce() -> Result<T, String> + Send,
+    act: impl FnOnce() -> Result<T, E> + Send,
 ) -> Result<T, String> {
     thread::scope(|scope| {
         let there = scope.spawn(|| {
             lab.enter(host).map_err(|error| error.to_string())?;
-            act()
+            act().map_err(|error| format!("{host}: {error}"))
         });
         let ended = |_| String::from("a thread of the benchmark panicked");
         there.join().map_err(ended)?

@@ -17,7 +17,7 @@ const EVEN_WITHIN: f64 = 1.15;
 
 /// Core of the generator, and core of the forwarder.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cores {
+pub(in crate::bench) struct Cores {
     generator: usize,
     forwarder: usize,
 }
@@ -31,7 +31,7 @@ pub(super) struct Speeds {
 
 impl Cores {
     /// Returns the first two cores: a router's first worker uses the second one by default.
-    pub(super) fn of_this_machine() -> Result<Self, String> {
+    pub(in crate::bench) fn of_this_machine() -> Result<Self, String> {
         let set = sched_getaffinity(None).map_err(|error| format!("the cores: {error}"))?;
         let mut cores = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core));
         match (cores.next(), cores.next()) {
@@ -95,7 +95,7 @@ fn pin(thread: Option<Pid>, core: usize) -> Result<(), String> {
 
 /// Gives a thread realtime priority over everything that is not measured, or removes the priority. If the kernel
 /// refuses, the figures spread more visibly.
-pub(super) fn realtime(thread: Pid, precedence: Option<u8>) {
+pub(in crate::bench) fn realtime(thread: Pid, precedence: Option<u8>) {
     let class = if precedence.is_some() { "-f" } else { "-o" };
     let _ = Command::new("chrt")
         .args([class, "-p"])

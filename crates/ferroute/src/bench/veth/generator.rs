@@ -20,7 +20,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Builds a frame for each of `flows` flows, in random order.
-pub(super) fn templates(family: Family, flows: u32, frame: u16) -> Vec<Vec<u8>> {
+pub(in crate::bench) fn templates(family: Family, flows: u32, frame: u16) -> Vec<Vec<u8>> {
     let mut rng = Rng::seeded(u64::from(flows) ^ 0x7e3a);
     let mut templates: Vec<Vec<u8>> = (0..u128::from(flows.max(1)))
         .map(|flow| {
@@ -50,7 +50,7 @@ const SLOW_PAUSE: Duration = Duration::from_micros(500);
 const SWEEPS: usize = 12;
 
 /// Sends into one path, and counts the packets at its end.
-pub(super) struct Generator {
+pub(in crate::bench) struct Generator {
     device: &'static str,
     /// Rings that send bursts in turn, and the index of the next.
     rings: Vec<PacketReplay>,
@@ -65,7 +65,7 @@ pub(super) struct Generator {
 impl Generator {
     /// Creates a generator in the namespace of the calling thread: sends by `device` to the link address `to`, and
     /// counts at `sink`.
-    pub(super) fn new(
+    pub(in crate::bench) fn new(
         device: &'static str,
         to: String,
         sink: &'static str,
@@ -96,7 +96,7 @@ impl Generator {
     }
 
     /// Sets the frames of the next runs without changing their destination address.
-    pub(super) fn load_as_they_are(&mut self, frames: &[Vec<u8>]) -> Result<(), String> {
+    pub(in crate::bench) fn load_as_they_are(&mut self, frames: &[Vec<u8>]) -> Result<(), String> {
         // Release the memory of the previous frames first.
         self.rings.clear();
         let share = frames.len().div_ceil(RINGS).max(1);
@@ -111,7 +111,7 @@ impl Generator {
     ///
     /// # Errors
     /// No packet arrived.
-    pub(super) fn run(&mut self, cpu: impl Fn() -> u64) -> Result<Sample, String> {
+    pub(in crate::bench) fn run(&mut self, cpu: impl Fn() -> u64) -> Result<Sample, String> {
         let before = self.counted()?;
         self.cores.pin_generator()?;
         realtime(rustix::thread::gettid(), Some(MEASURED));
@@ -128,7 +128,7 @@ impl Generator {
     ///
     /// # Errors
     /// Every round has losses.
-    pub(super) fn sweep(&mut self) -> Result<(), String> {
+    pub(in crate::bench) fn sweep(&mut self) -> Result<(), String> {
         let mut whole = 0;
         for _ in 0..SWEEPS {
             let before = self.counted()?;

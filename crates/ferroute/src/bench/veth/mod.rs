@@ -32,10 +32,11 @@ use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options};
 
 use super::process::Router;
 use crate::cli::{Bench, Via};
-use cores::{Cores, realtime};
-use generator::Generator;
 use napi::Napi;
 use pair::{Pair, Sample};
+
+pub(in crate::bench) use cores::{Cores, realtime};
+pub(in crate::bench) use generator::{Generator, templates};
 
 /// Warm-up of a run.
 const WARM_UP: Duration = Duration::from_millis(50);
@@ -44,9 +45,9 @@ const WINDOW: Duration = Duration::from_millis(300);
 /// Realtime priority of measured threads over everything else, and priority of the worker, whose packets would
 /// otherwise wait until the kernel has no more packets of its own.
 const MEASURED: u8 = 20;
-const WORKER: u8 = 21;
+pub(in crate::bench) const WORKER: u8 = 21;
 /// Link address of the next hop at both far ends.
-const NOBODY: &str = "02:00:00:00:fe:fe";
+pub(in crate::bench) const NOBODY: &str = "02:00:00:00:fe:fe";
 
 const HOST: Host = Host {
     name: "router",
@@ -56,7 +57,7 @@ const HOST: Host = Host {
 };
 
 /// Both paths, side by side.
-const LAYOUT: Layout = Layout {
+pub(in crate::bench) const LAYOUT: Layout = Layout {
     name: "bench",
     summary: "a generator, a router and a kernel that forwards",
     hosts: &[
@@ -92,7 +93,7 @@ const LAYOUT: Layout = Layout {
     config: "",
 };
 
-const GENERATOR: &str = "generator";
+pub(in crate::bench) const GENERATOR: &str = "generator";
 const KERNEL: &str = "kernel";
 
 const fn end(host: &'static str, device: &'static str) -> End {
@@ -194,7 +195,7 @@ fn plain(
     for family in [Family::Ipv4, Family::Ipv6] {
         for &flows in &bench.flows {
             for &frame in frames {
-                pair.load(&generator::templates(family, flows, frame))?;
+                pair.load(&templates(family, flows, frame))?;
                 let mut measured = pair.measure(bench.runs)?;
                 print(&Row {
                     row: ROWS[0],

@@ -65,11 +65,11 @@ impl Pair {
 
 /// Result of one window of one side.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(in crate::bench) struct Sample {
     /// Packets per second at the far end.
-    pub(super) rate: f64,
+    pub(in crate::bench) rate: f64,
     /// Processor time of the forwarder, in nanoseconds per packet.
-    pub(super) core_ns: f64,
+    pub(in crate::bench) core_ns: f64,
 }
 
 /// All windows of a row, pair by pair.

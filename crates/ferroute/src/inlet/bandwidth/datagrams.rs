@@ -7,13 +7,17 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use btest::wire::{DATAGRAM_HEADER_LEN, Protocol};
 use machine::{Duration, Instant};
 use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
 use rustix::net::addr::SocketAddrArg as _;
 use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg, sockopt};
 
 use super::engine::{Side, SocketKey};
+use super::segments;
 
-/// Datagrams per system call, and received from a socket in a round.
+/// Datagrams per system call if the kernel does not cut a buffer into datagrams.
 const BATCH: usize = 64;
+/// System calls that receive from a socket in a round.
+const RECEIVE_CALLS: usize = 16;
 /// Kernel buffer of a socket in bytes, for each direction.
 const BUFFER_BYTES: usize = 4 << 20;
 
@@ -35,10 +39,16 @@ struct SessionSockets {
     sends: bool,
     /// Socket that sends next.
     turn: usize,
+    /// Datagrams of equal length, one after the other: only their numbers change.
+    outgoing: Vec<u8>,
+    /// Length of each datagram in `outgoing`.
+    unit: usize,
 }
 
 struct DatagramSocket {
     socket: UdpSocket,
+    /// False once the kernel has refused to cut a buffer into datagrams for this destination.
+    cuts: bool,
     is_readable: bool,
     is_writable: bool,
 }
@@ -64,10 +74,14 @@ impl DatagramSockets {
                 peer: peer.to_canonical(),
                 sends: false,
                 turn: 0,
+                outgoing: Vec::new(),
+                unit: 0,
             });
         let index = sockets.sockets.len() as u8;
+        segments::join(&socket);
         sockets.sockets.push(DatagramSocket {
             socket,
+            cuts: true,
             is_readable: false,
             is_writable: true,
         });
@@ -121,12 +135,18 @@ impl DatagramSockets {
                     session: *number,
                     index: index as u8,
                 };
-                let mut budget = BATCH;
+                let mut budget = RECEIVE_CALLS;
                 while socket.is_readable && budget > 0 {
                     budget -= 1;
-                    match socket.socket.recv_from(buffer) {
-                        Ok((count, from)) if from.ip().to_canonical() == session.peer => {
-                            each(key, from.port(), &buffer[..count]);
+                    match segments::receive(&socket.socket, buffer) {
+                        Ok(received) if received.from.ip().to_canonical() == session.peer => {
+                            // An empty datagram is a probe.
+                            if received.len == 0 {
+                                each(key, received.from.port(), &[]);
+                            }
+                            for datagram in buffer[..received.len].chunks(received.segment) {
+                                each(key, received.from.port(), datagram);
+                            }
                         }
                         // Datagrams of other hosts are no part of the test.
                         Ok(_) => {}
@@ -158,22 +178,27 @@ impl DatagramSockets {
         if flow.protocol() != Protocol::Udp || allowance.units == 0 {
             return Some(allowance.again);
         }
-        let (count, unit) = (allowance.units.min(BATCH), flow.unit());
-        let mut numbers = [[0; DATAGRAM_HEADER_LEN]; BATCH];
-        for (ahead, number) in numbers.iter_mut().enumerate() {
-            flow.number(ahead, number);
-        }
+        let unit = flow.unit();
         let destination = machine.destination(session);
         let total = sockets.sockets.len();
         sockets.turn = (sockets.turn + 1) % total.max(1);
         let mut order = (0..total).map(|offset| (sockets.turn + offset) % total);
         let chosen = order.find(|index| sockets.sockets[*index].is_writable)?;
+        sockets.lay_out(unit, data);
+        let most = match sockets.sockets[chosen].cuts {
+            true => segments::capacity(unit),
+            false => BATCH,
+        };
+        let count = allowance.units.min(most).min(sockets.capacity());
+        let flow = machine.flow(session)?;
+        let outgoing = sockets.outgoing.get_mut(..count * unit)?;
+        for (ahead, datagram) in outgoing.chunks_mut(unit.max(1)).enumerate() {
+            flow.number(ahead, datagram);
+        }
         let socket = &mut sockets.sockets[chosen];
         let to = destination.map(|port| SocketAddr::new(sockets.peer, port));
         let to = to.map(|to| mapped(to, &socket.socket));
-        let body = data.get(..unit.saturating_sub(DATAGRAM_HEADER_LEN))?;
-        let sent = send_batch(&socket.socket, to, &numbers[..count], body);
-        match sent {
+        match socket.send(to, outgoing, unit) {
             Ok(sent) => {
                 machine.flow(session)?.sent_datagrams(sent, now);
                 socket.is_writable = sent == count;
@@ -183,18 +208,62 @@ impl DatagramSockets {
                     allowance.again
                 })
             }
-            Err(rustix::io::Errno::AGAIN) => {
+            Err(Errno::AGAIN) => {
                 socket.is_writable = false;
                 Some(now)
             }
             // The device's queue is full, which epoll does not report.
-            Err(rustix::io::Errno::NOBUFS) => Some(now + QUEUE_PAUSE),
+            Err(Errno::NOBUFS) => Some(now + QUEUE_PAUSE),
             // An ICMP error of an earlier datagram, or no route for now: the datagrams count as sent and lost.
             Err(_) => {
                 machine.flow(session)?.sent_datagrams(count, now);
                 Some(allowance.again)
             }
         }
+    }
+}
+
+impl SessionSockets {
+    /// Prepares datagrams of this length, without numbers.
+    fn lay_out(&mut self, unit: usize, data: &[u8]) {
+        if self.unit == unit && !self.outgoing.is_empty() {
+            return;
+        }
+        let body = &data[..unit.saturating_sub(DATAGRAM_HEADER_LEN).min(data.len())];
+        self.unit = unit;
+        self.outgoing.clear();
+        for _ in 0..segments::capacity(unit).max(BATCH) {
+            self.outgoing.extend([0; DATAGRAM_HEADER_LEN]);
+            self.outgoing.extend(body);
+        }
+    }
+
+    /// Returns the number of prepared datagrams.
+    fn capacity(&self) -> usize {
+        self.outgoing.len() / self.unit.max(1)
+    }
+}
+
+impl DatagramSocket {
+    /// Sends datagrams of this length; returns how many were sent.
+    fn send(
+        &mut self,
+        to: Option<SocketAddr>,
+        datagrams: &[u8],
+        unit: usize,
+    ) -> rustix::io::Result<usize> {
+        let segment = u16::try_from(unit).map_err(|_| Errno::MSGSIZE)?;
+        if self.cuts && segment > 0 {
+            match segments::send(&self.socket, to, datagrams, segment) {
+                Ok(()) => return Ok(datagrams.len() / unit),
+                // Datagrams that need fragments, or a device without checksums.
+                Err(nix::Error::EINVAL | nix::Error::EIO | nix::Error::EMSGSIZE) => {
+                    self.cuts = false;
+                }
+                Err(error) => return Err(Errno::from_raw_os_error(error as i32)),
+            }
+        }
+        send_batch(&self.socket, to, datagrams, unit)
     }
 }
 
@@ -207,18 +276,18 @@ fn mapped(to: SocketAddr, socket: &UdpSocket) -> SocketAddr {
     }
 }
 
-/// Sends datagrams that differ in their numbers; returns how many were sent.
+/// Sends datagrams of this length one by one, with one system call; returns how many were sent.
 fn send_batch(
     socket: &UdpSocket,
     to: Option<SocketAddr>,
-    numbers: &[[u8; DATAGRAM_HEADER_LEN]],
-    body: &[u8],
+    datagrams: &[u8],
+    unit: usize,
 ) -> rustix::io::Result<usize> {
     let to = to.map(|to| to.as_any());
-    let parts: Vec<_> = { numbers.iter() }
-        .map(|number| [IoSlice::new(number), IoSlice::new(body)])
+    let parts: Vec<_> = { datagrams.chunks(unit.max(1)) }
+        .map(|datagram| [IoSlice::new(datagram)])
         .collect();
-    let mut controls: Vec<_> = { numbers.iter() }
+    let mut controls: Vec<_> = { parts.iter() }
         .map(|_| SendAncillaryBuffer::default())
         .collect();
     let messages = parts

@@ -12,6 +12,7 @@ mod client;
 mod datagrams;
 mod engine;
 mod logins;
+mod segments;
 mod server;
 pub(crate) mod settings;
 

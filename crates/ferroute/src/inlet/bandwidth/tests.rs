@@ -196,3 +196,35 @@ fn a_client_that_goes_ends_its_session() {
         "the first session has gone: {sessions:?}"
     );
 }
+
+/// Returns the processor time of the calling thread in nanoseconds, as the kernel's scheduler counts it (proc(5)).
+fn spent_ns() -> u64 {
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("a thread");
+    let first = schedstat.split_whitespace().next().expect("a number");
+    first.parse().expect("a number")
+}
+
+#[test]
+fn the_reported_share_of_a_core_is_that_of_the_scheduler() {
+    let world = World::new(Authentication::None, 100);
+    let mut fast = test(Protocol::Tcp, Direction::Receive, 1);
+    (fast.local_speed_bps, fast.remote_speed_bps) = (0, 0);
+    let (begin, before) = (std::time::Instant::now(), spent_ns());
+    let (end, _) = world.run(&fast);
+    let (nanos, spent) = (begin.elapsed().as_nanos() as f64, spent_ns() - before);
+    let percent = spent as f64 / nanos * 100.0;
+    assert!(percent > 1.0, "{percent}");
+    let difference = (percent - end.test_cpu_percent as f64).abs();
+    assert!(difference <= 3.0, "{percent} {}", end.test_cpu_percent);
+}
+
+#[test]
+fn datagrams_without_a_limit_are_sent_together_and_counted() {
+    let world = World::new(Authentication::None, 100);
+    let mut fast = test(Protocol::Udp, Direction::Transmit, 1);
+    fast.local_speed_bps = 0;
+    let (end, sessions) = world.run(&fast);
+    assert_eq!(end.status, Status::Done, "{:?}", end.reason);
+    assert!(end.figures.tx.total_average_bps > u64::from(SPEED_BPS));
+    assert_eq!(sessions.len(), 1);
+}
