@@ -24,6 +24,9 @@ pub struct Forwarding {
     pub queues: [f64; 3],
     /// Routing with 25 filter rules.
     pub filter: [f64; 3],
+    /// Whether the source lists the numbers of queues and filter rules apart from its table, so that their places are
+    /// a guess.
+    pub rules_are_guessed: bool,
 }
 
 impl Forwarding {
@@ -110,6 +113,8 @@ pub struct SuiteRates {
     pub suite: Suite,
     /// The rates.
     pub kpps: [f64; 3],
+    /// Whether the source lists the numbers without the name of the suite, so that their place is a guess.
+    pub is_guessed: bool,
 }
 
 /// A measured rate of a tunnel that the processor encrypts: one file over TCP.

@@ -92,7 +92,7 @@ fn on_board(board: &'static Board, flows: &[Flow], setup: &Setup) -> Option<Boar
         let renamed = start.rename(flows);
         let now = evaluate(board, hardware, &renamed, &setup);
         let (assignment, evaluation, moved) = if now.carries() {
-            (start.clone(), now, Assignment::identity(&renamed))
+            (start, now, Assignment::identity(&renamed))
         } else {
             let improved = Assignment::identity(&renamed);
             let Some((moved, evaluation)) = improved.improved(board, hardware, &renamed, &setup)

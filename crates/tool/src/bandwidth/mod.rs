@@ -108,8 +108,10 @@ pub(crate) fn progress(turn: &mut Turn<'_>, ticket: u64) -> Result<BandwidthProg
 }
 
 /// Reads the state of the router.
-fn sample(turn: &Turn<'_>) -> bound::Sample {
-    let workers = turn.router.clocks().unwrap_or_default();
+fn sample(turn: &mut Turn<'_>) -> bound::Sample {
+    let reading = turn.router.profiles().map(|profiles| profiles.read());
+    let workers = reading.unwrap_or_default().workers.into_iter();
+    let workers = workers.map(|clocks| clocks.activities).collect();
     bound::Sample::read(turn.store, turn.router, workers)
 }
 

@@ -1,4 +1,6 @@
-//! Test results of boards, as their maker published them: all ports in use, and IPsec.
+//! The published test results of boards as lines of the table: all ports in use, and IPsec.
+
+use board::{BOARDS, Forwarding, SuiteRates, Tunnels};
 
 use super::results::{Cell, FRAMES, Kind, Line, PACKETS, Results, switching};
 
@@ -22,129 +24,6 @@ pub(super) const IPSEC: [(&str, &str); 7] = [
     ("256 tunnels", "AES-256-GCM"),
 ];
 
-/// kpps by line and size.
-type Rates<const LINES: usize> = [[f64; 3]; LINES];
-
-/// A board.
-struct Board {
-    name: &'static str,
-    forwarding: Rates<5>,
-    /// Whether the places of the lines of queues and of filter rules are guessed: the source lists their numbers apart
-    /// from the table. The bit rates beside the numbers agree with the sizes.
-    rules_are_guessed: bool,
-    ipsec: Option<Ipsec>,
-}
-
-/// IPsec results of a board, for the first lines of [`IPSEC`].
-struct Ipsec {
-    rates: &'static [[f64; 3]],
-    /// Number of the first line whose place is guessed.
-    guessed_from: usize,
-}
-
-const BOARDS: [Board; 6] = [
-    Board {
-        name: "hEX (RB750Gr3)",
-        forwarding: [
-            [162.4, 443.7, 1039.1],
-            [162.4, 168.1, 174.3],
-            [162.4, 444.4, 1035.0],
-            [162.4, 179.6, 171.4],
-            [92.9, 94.1, 93.8],
-        ],
-        rules_are_guessed: false,
-        ipsec: Some(Ipsec {
-            rates: &[
-                [41.9, 42.3, 41.5],
-                [41.9, 43.7, 42.7],
-                [42.2, 44.4, 42.7],
-                [32.0, 40.0, 40.5],
-                [32.1, 39.7, 40.5],
-            ],
-            guessed_from: usize::MAX,
-        }),
-    },
-    Board {
-        name: "RB3011UiAS-RM",
-        forwarding: [
-            [325.0, 939.8, 1530.2],
-            [325.0, 384.2, 348.6],
-            [325.0, 939.8, 1437.6],
-            [325.0, 419.6, 419.7],
-            [202.0, 204.1, 188.4],
-        ],
-        rules_are_guessed: false,
-        ipsec: None,
-    },
-    Board {
-        name: "RB1100AHx2",
-        forwarding: [
-            [406.0, 704.0, 1690.0],
-            [308.0, 396.0, 412.0],
-            [345.0, 704.0, 1495.0],
-            [258.0, 616.0, 654.0],
-            [243.0, 262.0, 278.0],
-        ],
-        rules_are_guessed: false,
-        ipsec: Some(Ipsec {
-            rates: &[
-                [74.0, 83.9, 89.1],
-                [86.9, 93.5, 95.7],
-                [86.9, 93.5, 95.7],
-                [85.7, 92.5, 95.6],
-                [85.7, 92.5, 95.6],
-            ],
-            guessed_from: usize::MAX,
-        }),
-    },
-    Board {
-        name: "RB1100AHx4",
-        forwarding: [
-            [606.5, 1736.4, 5509.7],
-            [606.5, 1107.8, 1153.2],
-            [606.5, 1736.4, 5092.3],
-            [606.5, 933.6, 960.3],
-            [543.7, 561.8, 564.6],
-        ],
-        rules_are_guessed: true,
-        ipsec: Some(Ipsec {
-            rates: &[
-                [122.0, 124.9, 127.0],
-                [192.7, 200.5, 203.4],
-                [192.4, 200.5, 203.4],
-                [180.0, 188.2, 190.3],
-                [180.0, 188.2, 190.3],
-                [192.7, 202.2, 203.4],
-            ],
-            guessed_from: 3,
-        }),
-    },
-    Board {
-        name: "hAP ac (RB962)",
-        forwarding: [
-            [161.9, 345.5, 435.6],
-            [125.5, 126.5, 128.8],
-            [161.9, 334.2, 397.9],
-            [161.9, 183.9, 203.3],
-            [78.1, 77.8, 77.5],
-        ],
-        rules_are_guessed: false,
-        ipsec: None,
-    },
-    Board {
-        name: "RB4011",
-        forwarding: [
-            [806.4, 2312.9, 5509.7],
-            [806.4, 1037.4, 1153.2],
-            [806.4, 1923.3, 5092.3],
-            [806.4, 1046.6, 960.3],
-            [593.7, 625.2, 564.6],
-        ],
-        rules_are_guessed: false,
-        ipsec: None,
-    },
-];
-
 /// A switch whose ports all send and receive at full speed: its name, and the sum of the speeds in bits per second.
 const SWITCH: (&str, f64) = ("CRS309-1G-8S+IN", 81e9);
 
@@ -155,9 +34,10 @@ pub(super) fn published(kind: Kind) -> Vec<Results> {
         kind,
         lines,
     };
+    let boards = BOARDS.iter().filter_map(|board| board.hardware());
     match kind {
-        Kind::Forwarding => { BOARDS.iter() }
-            .map(|board| results(board.name, board.forwarding()))
+        Kind::Forwarding => boards
+            .filter_map(|board| Some(results(board.board, forwarding(board.forwarding?))))
             .collect(),
         Kind::Switching => {
             let (name, speed_bps) = SWITCH;
@@ -167,39 +47,44 @@ pub(super) fn published(kind: Kind) -> Vec<Results> {
             });
             vec![results(name, switching(frames))]
         }
-        Kind::Ipsec => { BOARDS.iter() }
-            .filter_map(|board| Some(results(board.name, board.ipsec.as_ref()?.lines())))
+        Kind::Ipsec => boards
+            .filter(|board| !board.encryption.rates.is_empty())
+            .map(|board| results(board.board, ipsec(board.encryption.rates)))
             .collect(),
     }
 }
 
-impl Board {
-    fn forwarding(&self) -> Vec<Line> {
-        let lines = FORWARDING.iter().zip(&self.forwarding).enumerate();
-        lines
-            .map(|(number, ((mode, configuration), rates))| {
-                // The last two lines are queues and filter rules.
-                let guessed = self.rules_are_guessed && number >= 3;
-                line(mode, configuration, *rates, FRAMES, guessed)
-            })
-            .collect()
-    }
+fn forwarding(rates: &Forwarding) -> Vec<Line> {
+    let lines = FORWARDING.iter().zip(rates.rows()).enumerate();
+    lines
+        .map(|(number, ((mode, configuration), row))| {
+            // The last two lines are queues and filter rules.
+            let guessed = rates.rules_are_guessed && number >= 3;
+            line(mode, configuration, row, FRAMES, guessed)
+        })
+        .collect()
 }
 
-impl Ipsec {
-    fn lines(&self) -> Vec<Line> {
-        let lines = IPSEC.iter().enumerate();
-        lines
-            .map(|(number, (tunnels, suite))| match self.rates.get(number) {
-                Some(rates) => line(tunnels, suite, *rates, PACKETS, number >= self.guessed_from),
-                None => Line {
-                    mode: tunnels,
-                    configuration: (*suite).to_owned(),
-                    cells: [Cell::Missing; 3],
-                },
-            })
-            .collect()
-    }
+fn ipsec(rates: &[SuiteRates]) -> Vec<Line> {
+    let of_line = |(tunnels, suite): (&str, &str)| {
+        rates.iter().find(|rates| {
+            let is_one = rates.tunnels == Tunnels::One;
+            // RouterOS's aes-128-cbc and sha1, in the notation of the table.
+            let name = rates.suite.to_string().to_uppercase().replace('+', " + ");
+            is_one == (tunnels == IPSEC[0].0) && name == suite
+        })
+    };
+    let lines = IPSEC.into_iter();
+    lines
+        .map(|(tunnels, suite)| match of_line((tunnels, suite)) {
+            Some(rates) => line(tunnels, suite, rates.kpps, PACKETS, rates.is_guessed),
+            None => Line {
+                mode: tunnels,
+                configuration: suite.to_owned(),
+                cells: [Cell::Missing; 3],
+            },
+        })
+        .collect()
 }
 
 fn line(
@@ -234,9 +119,9 @@ mod tests {
                 other => panic!("{machine}: {other:?}"),
             }
         };
-        assert_eq!(mbps(Kind::Forwarding, "hEX (RB750Gr3)", 0, 0), 1972.2);
+        assert_eq!(mbps(Kind::Forwarding, "hEX", 0, 0), 1972.2);
         assert_eq!(mbps(Kind::Forwarding, "RB1100AHx4", 3, 1), 3824.0);
-        assert_eq!(mbps(Kind::Ipsec, "hEX (RB750Gr3)", 0, 0), 469.3);
+        assert_eq!(mbps(Kind::Ipsec, "hEX", 0, 0), 469.3);
         assert_eq!(mbps(Kind::Ipsec, "RB1100AHx4", 5, 1), 828.2);
         assert_eq!(mbps(Kind::Switching, "CRS309-1G-8S+IN", 1, 1), 155_909.8);
         assert_eq!(mbps(Kind::Switching, "CRS309-1G-8S+IN", 2, 2), 81_000.0);

@@ -89,10 +89,15 @@ impl Machine {
 /// Reads the rates. The benchmark measures rules only with the shortest frames, as they read headers alone: the time
 /// that they add is taken for all lengths.
 fn forwarding(json: &Value) -> Option<Forwarding> {
-    let lines = json["own"].as_array()?;
-    let rate = |(mode, configuration): (&str, &str), frame: u32| {
-        let mut of_row = lines.iter().filter(|line| {
-            line["mode"] == mode && line["configuration"] == configuration && line["frame"] == frame
+    // Tables of this machine come before those of boards.
+    let mut tables = json["tables"].as_array()?.iter();
+    let table = tables.find(|table| table["kind"] == "forwarding")?;
+    let results = table["results"].as_array()?;
+    let rate = |(mode, configuration): (&str, &str), size: u32| {
+        let mut of_row = results.iter().filter(|result| {
+            result["mode"] == mode
+                && result["configuration"] == configuration
+                && result["size"] == size
         });
         of_row.next()?["kpps"].as_f64().filter(|kpps| *kpps > 0.0)
     };
@@ -112,6 +117,7 @@ fn forwarding(json: &Value) -> Option<Forwarding> {
         routing: row(2, 2)?,
         queues: row(3, 2)?,
         filter: row(4, 2)?,
+        rules_are_guessed: false,
     })
 }
 
@@ -142,7 +148,7 @@ mod tests {
     fn rules_measured_with_short_frames_cost_long_frames_as_much() {
         let line = |(mode, configuration): (&str, &str), frame: u32, kpps: f64| {
             serde_json::json!({
-                "mode": mode, "configuration": configuration, "frame": frame, "kpps": kpps,
+                "mode": mode, "configuration": configuration, "size": frame, "kpps": kpps,
             })
         };
         let mut own = Vec::new();
@@ -150,10 +156,15 @@ mod tests {
             own.extend(FRAME_LENGTHS.map(|frame| line(ROWS[row], frame, 1_000.0)));
         }
         own.extend([1, 3, 4].map(|row| line(ROWS[row], 64, 500.0)));
-        let json = serde_json::json!({ "own": own });
+        let tables = |results| {
+            let switching = serde_json::json!({ "kind": "switching", "results": [] });
+            let forwarding = serde_json::json!({ "kind": "forwarding", "results": results });
+            serde_json::json!({ "tables": [switching, forwarding] })
+        };
+        let json = tables(own);
         let rates = forwarding(&json).expect("all rows");
         assert_eq!(rates.routing, [1_000.0; 3]);
         assert_eq!(rates.filter, [500.0; 3]);
-        assert_eq!(forwarding(&serde_json::json!({ "own": [] })), None);
+        assert_eq!(forwarding(&tables(Vec::new())), None);
     }
 }
