@@ -92,6 +92,17 @@ fn pair_by_address<'a>(
             None => pairs.alone.push(alone(other, unpaired)),
         }
     }
+    // A responder for every address, and the only end that may call it.
+    if let ([end], [other]) = (&own_possible[..], &far_possible[..])
+        && (waits(end) || waits(other))
+    {
+        pairs.joined.push(Pair::new(end.clone(), other.clone()));
+    }
+}
+
+/// Returns true for an end that waits for callers with any address.
+fn waits(end: &End<'_>) -> bool {
+    matches!(end.remote.as_str(), "0.0.0.0/0" | "::/0")
 }
 
 fn alone(end: End<'_>, unpaired: Unpaired) -> Alone<'_> {
