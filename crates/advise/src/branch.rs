@@ -1,8 +1,8 @@
 //! Commands for two sites.
 
 use crate::data::{FarEnd, Need};
+use crate::end::{EndText, Keys};
 use crate::foreign;
-use crate::{EndText, Keys};
 
 /// Port of WireGuard.
 const PORT: u16 = 51820;

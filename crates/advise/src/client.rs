@@ -1,7 +1,7 @@
 //! Files of clients: WireGuard, OpenVPN, strongSwan, Windows, and profiles of Apple's systems.
 
 use crate::data::Need;
-use crate::{EndText, Keys};
+use crate::end::{EndText, Keys};
 
 fn file(name: &str, text: String) -> EndText {
     EndText {

@@ -54,7 +54,7 @@ pub struct Need {
     pub only_https: bool,
     /// Public address or name of the server.
     pub server: String,
-    /// Public address of the other site, if it has a fixed one.
+    /// Fixed public address of the second site; unused behind NAT.
     pub client: String,
     /// Network behind the server.
     pub server_network: String,

@@ -1,7 +1,7 @@
 //! The other end in the words of other vendors, for IKEv2 with AES-256, SHA-256, ECP-256 and a pre-shared key.
 
 use crate::data::Need;
-use crate::{EndText, Keys};
+use crate::end::{EndText, Keys};
 
 fn counted(name: &str, text: String) -> EndText {
     let lines = text.lines().filter(|line| !line.trim().is_empty()).count();

@@ -3,7 +3,7 @@
 use crate::branch::accept;
 use crate::client;
 use crate::data::Need;
-use crate::{EndText, Keys};
+use crate::end::{EndText, Keys};
 
 /// Port of WireGuard.
 const PORT: u16 = 51820;

@@ -174,8 +174,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// Returns the interfaces whose own networks overlap a range of addresses; the interfaces of the outside, or all, if
-    /// there are none.
+    /// Returns the interfaces whose own networks overlap a range of addresses. If there are none: the interfaces of the
+    /// outside, or all.
     fn interfaces_towards(&self, range: (u128, u128)) -> Ranges {
         let names = &self.names;
         let asked = Ranges::new([range]);
