@@ -81,7 +81,7 @@ impl Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RULES;
+    use crate::rules::RULES;
 
     #[test]
     fn every_cost_is_a_row_of_the_page_and_of_a_rule() {

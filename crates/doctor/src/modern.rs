@@ -3,7 +3,7 @@
 use menu::{Item, Value};
 
 use crate::config::{Config, FILTER, has, has_any, shown, title, words};
-use crate::rule::{Rule, Severity};
+use crate::rule::{Rule, RuleFindings, Severity};
 
 /// Rules of `check --modern`. All are advice: the configuration works.
 pub const MODERN: &[Rule] = &[
@@ -30,7 +30,7 @@ const fn advice(name: &'static str, cause: &'static str, mend: &'static str, fin
     }
 }
 
-type Find = fn(&Config<'_>, &mut crate::rule::RuleFindings);
+type Find = fn(&Config<'_>, &mut RuleFindings);
 
 const WIREGUARD: Rule = advice(
     "modern-wireguard",

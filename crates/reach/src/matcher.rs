@@ -201,7 +201,7 @@ impl<'a> Names<'a> {
 }
 
 impl Matched {
-    /// Limits all classes by a matcher with alternatives: one of them holds, or all if the matcher is negated.
+    /// Limits all classes by a matcher with alternatives: packets fulfil any alternative; with a negated matcher every alternative.
     fn limit(&mut self, alternatives: Vec<(Field, Ranges)>, is_negated: bool) {
         let classes = std::mem::take(&mut self.classes);
         if is_negated {

@@ -174,8 +174,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// Returns the interfaces whose own networks overlap a range of addresses; the interfaces of the outside, or all, if
-    /// there are none.
+    /// Returns the interfaces whose own networks overlap a range of addresses. If there are none: the interfaces of the
+    /// outside, or all.
     fn interfaces_towards(&self, range: (u128, u128)) -> Ranges {
         let names = &self.names;
         let asked = Ranges::new([range]);
@@ -287,7 +287,7 @@ impl<'a> Router<'a> {
             state.map(|state| (*state).to_owned()).unwrap_or_default()
         };
         let number = |number: u128| number.to_string();
-        let fields: [(&str, Field, &dyn Fn(u128) -> String, bool); 8] = [
+        let fields: [(&str, Field, Show<'_>, bool); 8] = [
             ("in", Field::Ingress, &name, true),
             ("out", Field::Egress, &name, true),
             ("src", Field::Source, &address, false),
@@ -326,8 +326,11 @@ impl<'a> Router<'a> {
     }
 }
 
+/// Converts a number of a field to text.
+type Show<'a> = &'a dyn Fn(u128) -> String;
+
 /// Shows a set of values: each number, or ranges.
-fn list(values: &Ranges, show: &dyn Fn(u128) -> String, is_listed: bool) -> String {
+fn list(values: &Ranges, show: Show<'_>, is_listed: bool) -> String {
     let ranges = values.iter().map(|(from, to)| match from == to {
         true => show(from),
         false if is_listed => (from..=to).map(show).collect::<Vec<_>>().join(","),

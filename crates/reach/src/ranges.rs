@@ -191,7 +191,7 @@ impl Class {
     }
 }
 
-/// Returns the packets of some classes that are in none of others; `None` beyond `limit` classes.
+/// Returns the packets of `classes` without the packets of `others`; `None` beyond `limit` classes.
 pub fn difference(classes: &[Class], others: &[Class], limit: usize) -> Option<Vec<Class>> {
     let mut rest = classes.to_vec();
     for other in others {

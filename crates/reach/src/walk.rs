@@ -35,7 +35,7 @@ pub struct Flow {
 /// Packets with their verdict.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The packets, and what is not decided about them.
+    /// The packets, with undecided rules.
     pub flow: Flow,
     /// The verdict.
     pub verdict: Verdict,
@@ -55,7 +55,7 @@ pub(crate) struct Walk<'n, 'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyClasses;
 
-/// What a rule does with the packets that it matches.
+/// Effect of a rule on matching packets.
 enum Effect {
     Decide(Verdict),
     Return,

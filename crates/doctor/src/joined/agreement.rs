@@ -1,16 +1,16 @@
-//! Terms: what must agree between the ends of a tunnel, and how it is compared.
+//! Terms: properties of both ends of a tunnel, and the comparison of their values.
 
 use ipnet::IpNet;
 use menu::{Item, MenuShape, quote};
 
+use super::difference::{Difference, Value};
 use super::end::{End, Pair, Role};
-use super::{Difference, Value};
 use crate::config::{shown, words};
 use crate::rule::Severity;
 
 /// A property of an item of an end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct PropertyPath {
     pub(super) role: Role,
     pub(super) property: &'static str,
 }
@@ -35,8 +35,8 @@ pub(super) enum Agreement {
 /// Something that must agree between the ends of a tunnel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
-    pub(super) first: Place,
-    pub(super) second: Place,
+    pub(super) first: PropertyPath,
+    pub(super) second: PropertyPath,
     pub(super) agreement: Agreement,
     /// True if the term also holds with the ends exchanged: what one end expects the other end has.
     pub(super) is_mirrored: bool,
@@ -45,16 +45,16 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// The same property of the same item must agree at both ends.
+    /// Compares one property of the items with equal roles.
     pub(super) const fn same(role: Role, property: &'static str, cause: &'static str) -> Self {
-        let place = Place { role, property };
+        let place = PropertyPath { role, property };
         Self::between(place, place, Agreement::Equal, cause)
     }
 
     /// Values at two places must agree.
     pub(super) const fn between(
-        first: Place,
-        second: Place,
+        first: PropertyPath,
+        second: PropertyPath,
         agreement: Agreement,
         cause: &'static str,
     ) -> Self {
@@ -86,7 +86,7 @@ impl Term {
         }
     }
 
-    /// Returns the disagreements of a pair: at most one, or one for each direction of a mirrored term.
+    /// Returns the disagreements of a pair; a mirrored term compares both directions.
     pub(super) fn check(&self, pair: &Pair<'_>) -> Vec<Disagreement> {
         let directions = [(pair.first(), pair.second()), (pair.second(), pair.first())];
         let count = 1 + usize::from(self.is_mirrored);
@@ -127,7 +127,7 @@ impl Term {
         second: &End<'_>,
         items: (&Item, &Item),
     ) -> Disagreement {
-        let value = |item: &Item, place: Place| Value {
+        let value = |item: &Item, place: PropertyPath| Value {
             item: (item.menu.path, item.id),
             shown: show(item, place.property),
         };

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use menu::{Item, Store};
 
-use super::{Difference, PublicKey, Value};
+use super::difference::{Difference, PublicKey, Value};
 use crate::config::{Config, shown, title};
 use crate::rule::Severity;
 
@@ -37,7 +37,7 @@ pub(super) enum Aim {
     Hit,
     /// A name, no address, a wide prefix, or the other router gets its addresses at run time or stands behind NAT.
     Possible,
-    /// An address that the other router does not have.
+    /// Address unknown to the other router.
     Miss,
 }
 
@@ -199,7 +199,7 @@ impl<'a> End<'a> {
 pub(super) struct Pair<'a> {
     /// Ends in the order of the configurations.
     pub(super) ends: [End<'a>; 2],
-    /// Index of the end that is the first one of terms: a client is always the first one.
+    /// Index of the end that terms name first: the client, or the end of configuration 0.
     pub(super) lead: usize,
 }
 
@@ -222,7 +222,7 @@ impl<'a> Pair<'a> {
         &self.ends[1 - self.lead]
     }
 
-    /// Returns the end that reaches the other one by an address which that router does not have: NAT stands between.
+    /// Returns the end whose remote address the peer router lacks: NAT translates it, or the peer gets it at run time.
     pub(super) fn beyond_nat(&self) -> Option<&End<'a>> {
         let mut ends = self.ends.iter();
         ends.find(|end| end.remote.parse::<IpAddr>().is_ok() && end.aim == Aim::Possible)

@@ -1,6 +1,6 @@
 //! All kinds of tunnels, with what must agree between their ends.
 
-use super::agreement::{Agreement, Place, Term, addresses_meet};
+use super::agreement::{Agreement, PropertyPath, Term, addresses_meet};
 use super::end::{Aim, End, Pairs, Role, Router};
 use super::pairing;
 use crate::config::{has, shown};
@@ -78,8 +78,8 @@ pub(super) const KINDS: &[Kind] = &[
     },
 ];
 
-const fn at(role: Role, property: &'static str) -> Place {
-    Place { role, property }
+const fn at(role: Role, property: &'static str) -> PropertyPath {
+    PropertyPath { role, property }
 }
 
 const UNSET: &[&str] = &["0.0.0.0", "::"];
@@ -464,7 +464,7 @@ const L2TP: &[Term] = &[
     ASSIGNED,
 ];
 
-/// A certificate that one end requires of the other.
+/// Certificate that the peer end requires.
 const fn certificate(role: Role, property: &'static str, far: Role) -> Term {
     Term::between(
         at(role, property),

@@ -59,8 +59,13 @@ fn arrives(config: &Config<'_>, rule: &Item, ingress: &str) -> bool {
     on.is_none_or(|on| on == ingress) && list.is_none_or(|list| config.is_in(ingress, list))
 }
 
-/// Ports by which an administrator logs in.
-const LOGIN_PORTS: [u16; 5] = [22, 443, 8291, 8728, 8729];
+/// Returns the ports of enabled services by which an administrator logs in, from every address.
+fn login_ports(config: &Config<'_>) -> Vec<u16> {
+    let services = config.enabled("/ip/service").into_iter();
+    let services = services.filter(|service| shown(service, "address").is_empty());
+    let ports = services.filter_map(|service| u16::try_from(service.number("port")?).ok());
+    ports.collect()
+}
 
 pub(super) const ADMIN_FROM_EVERYWHERE: Rule = Rule {
     name: "admin-from-everywhere",
@@ -75,7 +80,7 @@ pub(super) const ADMIN_FROM_EVERYWHERE: Rule = Rule {
         let Some(admin) = users.find(|user| shown(user, "address").is_empty()) else {
             return;
         };
-        let opened = LOGIN_PORTS
+        let opened = login_ports(config)
             .into_iter()
             .find_map(|port| Some((port, open(config, "tcp", port).accepted.first().copied()?)));
         if let Some((port, wan)) = opened {

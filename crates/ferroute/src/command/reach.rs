@@ -36,7 +36,8 @@ impl File {
     }
 
     /// Describes a rule by line, action, chain and comment.
-    fn rule(&self, (menu, id): RuleId) -> String {
+    fn rule(&self, rule: RuleId) -> String {
+        let (menu, id) = rule;
         let line = self.report.lines.get(&(menu, id));
         let line = line.map_or_else(String::new, |line| format!("line {line}: "));
         let Some(item) = self.store.item(menu, id) else {
@@ -192,7 +193,7 @@ fn compare(first: &File, second: &File, query: &Query) -> Result<u8, String> {
 
 #[cfg(test)]
 mod tests {
-    use reach::Field;
+    use reach::{Field, Ranges};
 
     use super::*;
     use crate::command::trace::{OfflineRouter, question, text, verdict};
@@ -207,8 +208,8 @@ mod tests {
 /ip/firewall/address-list/add list=good address=203.0.113.64/26
 ";
 
-    /// Returns a packet of a class as arguments of `/tool/trace`, with the first or last values of the fields; `None` if the
-    /// class has only protocols without a header that the trace makes.
+    /// Returns a packet of a class as arguments of `/tool/trace`, with the first or last values of the fields.
+    /// `None` if the class lacks TCP, UDP and ICMP.
     fn sample(
         router: &Router<'_>,
         class: &Class,
@@ -306,6 +307,18 @@ mod tests {
         format!("/ip/firewall/filter/add chain={chain} action={action} {out}\n")
     }
 
+    /// Limits a class to addresses of hosts and of the router: network addresses and the router's own addresses as
+    /// sources are martians, which the router drops before any rule.
+    fn of_hosts(class: &Class) -> Class {
+        let hosts = [(0x0a00_0102, 0x0a00_fffe), (0xcb00_7103, 0xcb00_71fe)];
+        let targets = [(0xc0a8_5801, 0xc0a8_58fe), (0xcb00_7102, 0xcb00_7102)];
+        let ports = Ranges::new([(1, 65535)]);
+        let class = class.clone().limited(Field::Source, &Ranges::new(hosts));
+        let class = class.limited(Field::Destination, &Ranges::new(targets));
+        let class = class.limited(Field::SourcePort, &ports);
+        class.limited(Field::DestinationPort, &ports)
+    }
+
     #[test]
     fn the_router_decides_about_sampled_packets_as_their_class_says() {
         let mut seed = 5_u64;
@@ -343,22 +356,7 @@ mod tests {
                     .iter()
                     .flat_map(|outcome| [(outcome, false), (outcome, true)])
                 {
-                    // Sources that the router itself has, and network addresses, are martians before any rule.
-                    let hosts = reach::Ranges::new([
-                        (0x0a00_0102, 0x0a00_fffe),
-                        (0xcb00_7103, 0xcb00_71fe),
-                    ]);
-                    let targets = reach::Ranges::new([
-                        (0xc0a8_5802, 0xc0a8_58fe),
-                        (0xc0a8_5801, 0xc0a8_5801),
-                        (0xcb00_7102, 0xcb00_7102),
-                    ]);
-                    let ports = reach::Ranges::new([(1, 65535)]);
-                    let class = outcome.flow.class.clone().limited(Field::Source, &hosts);
-                    let class = class.limited(Field::Destination, &targets);
-                    let class = class
-                        .limited(Field::SourcePort, &ports)
-                        .limited(Field::DestinationPort, &ports);
+                    let class = of_hosts(&outcome.flow.class);
                     if class.is_empty() {
                         continue;
                     }

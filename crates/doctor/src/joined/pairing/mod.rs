@@ -16,8 +16,8 @@ pub(super) struct Unpaired {
     pub(super) cause: &'static str,
 }
 
-/// Pairs ends of two routers. Ends whose keys expect each other belong together, if an address does not speak against
-/// it; of the others those that aim at the other router, in order.
+/// Pairs ends of two routers: first ends with matching keys whose addresses permit the tunnel, then ends whose remote
+/// address belongs to the peer router, in item order.
 pub(super) fn pair<'a>(first: Vec<End<'a>>, second: Vec<End<'a>>, unpaired: Unpaired) -> Pairs<'a> {
     let mut pairs = Pairs::default();
     let mut by_key: HashMap<(String, String), Vec<usize>> = HashMap::new();
@@ -59,7 +59,7 @@ fn may_join(end: &End<'_>, far: &End<'_>) -> bool {
     aims.contains(&Aim::Hit) || aims == [Aim::Possible; 2]
 }
 
-/// Pairs the ends that aim at the other router, in order. A wrong address is taken only if it is the only candidate.
+/// Pairs the ends that aim at the other router, in order. A wrong address is accepted from a single candidate only.
 fn pair_by_address<'a>(
     first: Vec<End<'a>>,
     second: Vec<End<'a>>,
@@ -92,6 +92,17 @@ fn pair_by_address<'a>(
             None => pairs.alone.push(alone(other, unpaired)),
         }
     }
+    // A responder for every address, and the only end that may call it.
+    if let ([end], [other]) = (&own_possible[..], &far_possible[..])
+        && (waits(end) || waits(other))
+    {
+        pairs.joined.push(Pair::new(end.clone(), other.clone()));
+    }
+}
+
+/// Returns true for an end that waits for callers with any address.
+fn waits(end: &End<'_>) -> bool {
+    matches!(end.remote.as_str(), "0.0.0.0/0" | "::/0")
 }
 
 fn alone(end: End<'_>, unpaired: Unpaired) -> Alone<'_> {

@@ -66,7 +66,7 @@ pub(in crate::joined) fn pppoe<'a>(first: &Router<'a>, second: &Router<'a>) -> P
     )
 }
 
-/// Pairs the clients of each router with the server of the other.
+/// Pairs the PPP clients of each router with the PPP server of the peer router.
 fn sessions<'a>(first: &Router<'a>, second: &Router<'a>, service: &Service) -> Pairs<'a> {
     let mut pairs = Pairs::default();
     for (clients, servers) in [(first, second), (second, first)] {
@@ -127,7 +127,7 @@ fn join<'a>(clients: &Router<'a>, servers: &Router<'a>, service: &Service, pairs
     }
 }
 
-/// Chooses the server of a client: with its port and protocol, or its service name, else the first.
+/// Chooses the server of a client: the port, the protocol and the service name decide; the first server is the fallback.
 fn choose<'a>(servers: &[&'a Item], client: &Item) -> Option<&'a Item> {
     let fits = |server: &&&Item| {
         ["port", "protocol"]

@@ -1,0 +1,205 @@
+//! The commands of the advice in the home router's configuration: accepted, without mistakes, and alike at both ends.
+
+use std::collections::BTreeSet;
+
+use menu::Store;
+
+use crate::{Client, FarEnd, Keys, Need, VPNS, Who, candidates, figures, texts};
+
+/// Configurations of the lab `home`, and of a site without rules.
+const HOME: &str = include_str!("../../lab/configs/home.rsc");
+const SITE: &str = "/ip/address/add address=198.51.100.7/24 interface=ether1\n\
+                    /ip/address/add address=10.20.0.1/24 interface=ether2\n\
+                    /ip/route/add gateway=198.51.100.1\n";
+
+fn check(store: &mut Store, text: &str) {
+    let report = script::check(store, text);
+    let refused: Vec<_> = report
+        .refused
+        .iter()
+        .map(|refused| (refused.line, &refused.reason))
+        .collect();
+    assert!(refused.is_empty(), "{refused:?}");
+}
+
+fn mistakes(store: &Store) -> BTreeSet<(&'static str, String)> {
+    let findings = doctor::examine(store).into_iter();
+    findings
+        .map(|finding| (finding.rule.name, finding.said))
+        .collect()
+}
+
+fn keys() -> Keys {
+    let key = |letter: &str| format!("{}E=", letter.repeat(42));
+    Keys {
+        server: [key("A"), key("B")],
+        client: [key("C"), key("D")],
+        preshared: key("F"),
+        secret: "kq7VbX2mR9sLw4TzN8cYh3JdG6fPaE5u".to_owned(),
+    }
+}
+
+fn public(private: &str) -> Option<String> {
+    let keys = keys();
+    let pairs = [keys.server, keys.client];
+    pairs
+        .into_iter()
+        .find(|[own, _]| own == private)
+        .map(|[_, public]| public)
+}
+
+fn need(who: Who) -> Need {
+    Need {
+        who,
+        clients: vec![Client::Linux],
+        far: FarEnd::RouterOs,
+        nat: false,
+        only_https: false,
+        server: "203.0.113.100".to_owned(),
+        client: "198.51.100.7".to_owned(),
+        server_network: "192.168.88.0/24".to_owned(),
+        client_network: "10.20.0.0/24".to_owned(),
+    }
+}
+
+#[test]
+fn commands_in_the_home_router_are_accepted_and_make_no_mistake() {
+    let windows = Need {
+        clients: vec![Client::Windows, Client::Apple],
+        ..need(Who::RoadWarrior)
+    };
+    let https = Need {
+        only_https: true,
+        ..need(Who::RoadWarrior)
+    };
+    let nat = Need {
+        nat: true,
+        ..need(Who::Branch)
+    };
+    let needs = [
+        need(Who::RoadWarrior),
+        windows,
+        https,
+        need(Who::Branch),
+        nat,
+        need(Who::Secret),
+    ];
+    let mut named = BTreeSet::new();
+    for need in needs {
+        for (vpn, why) in candidates(&need) {
+            assert!(!why.is_empty());
+            named.insert(vpn.name);
+            let texts = texts(vpn, &need, &keys());
+            assert!(texts.len() >= 2, "{}", vpn.name);
+            let mut store = schema::store();
+            check(&mut store, HOME);
+            let before = mistakes(&store);
+            check(&mut store, &texts[0].text);
+            let after = mistakes(&store);
+            let more: Vec<_> = after.difference(&before).collect();
+            assert!(more.is_empty(), "{}: {more:?}\n{}", vpn.name, texts[0].text);
+        }
+    }
+    assert_eq!(named, BTreeSet::from(["WireGuard", "IKEv2", "OpenVPN"]));
+}
+
+#[test]
+fn both_sites_agree_about_the_tunnel() {
+    for nat in [false, true] {
+        let need = Need {
+            nat,
+            ..need(Who::Branch)
+        };
+        for (vpn, _) in candidates(&need) {
+            let texts = texts(vpn, &need, &keys());
+            let mut stores = [HOME, SITE].map(|base| {
+                let mut store = schema::store();
+                check(&mut store, base);
+                store
+            });
+            for (store, text) in stores.iter_mut().zip(&texts) {
+                check(store, &text.text);
+            }
+            let found = doctor::joined::compare(&stores[0], &stores[1], public);
+            assert_eq!(found.differences, [], "{} nat={nat}", vpn.name);
+            assert!(!found.tunnels.is_empty(), "{} nat={nat}", vpn.name);
+            let more: Vec<_> = mistakes(&stores[1])
+                .into_iter()
+                .filter(|(name, _)| name.contains("ipsec") || name.contains("wireguard"))
+                .collect();
+            assert!(more.is_empty(), "{more:?}");
+        }
+    }
+}
+
+#[test]
+fn figures_are_rows_of_the_benchmark_and_of_the_calculator() {
+    let page = include_str!("../../../docs/benchmarks.md");
+    for vpn in VPNS {
+        let figures = figures(vpn).expect(vpn.name);
+        assert!(
+            figures.iter().any(|(name, _)| name == "MTU inside"),
+            "{}",
+            vpn.name
+        );
+        if let Some(measured) = vpn.measured {
+            assert!(page.contains(measured.row), "{}", measured.row);
+            let shown = |clocks: u32| match clocks {
+                1000.. => format!("{},{:03}", clocks / 1000, clocks % 1000),
+                _ => clocks.to_string(),
+            };
+            for clocks in [measured.clocks_out, measured.clocks_in] {
+                assert!(page.contains(&shown(clocks)), "{}: {clocks}", vpn.name);
+            }
+        }
+        if let Some(tcp) = vpn.tcp_mbps {
+            let gbps = format!("{}.{:02}", tcp / 1000, tcp % 1000 / 10);
+            assert!(page.contains(&gbps), "{}: {gbps}", vpn.name);
+        }
+    }
+}
+
+#[test]
+fn other_vendors_get_the_same_algorithms_with_counted_lines() {
+    for (far, words) in [
+        (FarEnd::Azure, ["GCMAES256", "ECP256"]),
+        (FarEnd::Aws, ["AES256-GCM-16", "\"Value\":19"]),
+        (FarEnd::Cisco, ["esp-gcm 256", "group19"]),
+    ] {
+        let need = Need {
+            far,
+            ..need(Who::Branch)
+        };
+        let [(vpn, _), _] = candidates(&need);
+        let texts = texts(vpn, &need, &keys());
+        assert!(texts[1].name.ends_with("lines"), "{}", texts[1].name);
+        assert!(
+            words.iter().all(|word| texts[1].text.contains(word)),
+            "{}",
+            texts[1].text
+        );
+        assert!(texts[1].text.contains(&keys().secret));
+    }
+}
+
+#[test]
+fn the_table_of_characteristics_is_that_of_the_talk() {
+    let row = |name: &str| {
+        let vpn = VPNS.iter().find(|vpn| vpn.name == name).expect(name);
+        let facts = vpn.characteristics;
+        (
+            facts.interface,
+            !facts.encryption.is_empty(),
+            !facts.authentication.is_empty(),
+            facts.bridged,
+        )
+    };
+    assert_eq!(row("EoIP"), (true, false, false, "yes"));
+    assert_eq!(row("IPIP"), (true, false, false, ""));
+    assert_eq!(row("PPTP"), (true, true, true, "with BCP"));
+    assert_eq!(row("L2TP"), (true, true, true, "with BCP"));
+    assert_eq!(row("SSTP"), (true, true, true, "with BCP"));
+    assert_eq!(row("GRE"), (true, false, false, ""));
+    // The slide has no encryption for IPsec, which exists to encrypt.
+    assert_eq!(row("IKEv2"), (false, true, true, ""));
+}
