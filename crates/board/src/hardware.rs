@@ -55,7 +55,7 @@ pub struct PortGroup<'a> {
 pub enum Connection {
     /// Through a lane of [`crate::Board::lanes`].
     Lane,
-    /// Through a connection of its own, at the rate of the port.
+    /// Through a separate connection at the rate of the port.
     Direct,
     /// Not published.
     Unknown,
@@ -108,7 +108,7 @@ impl<'a> Hardware<'a> {
     pub fn group_of(&self, port: &str) -> Option<&'a PortGroup<'a>> {
         self.ports
             .iter()
-            .find(|group| group.names.iter().any(|name| *name == port))
+            .find(|group| group.names.contains(&port))
     }
 
     /// Returns the names of all ports.

@@ -272,7 +272,8 @@ impl<'a> Sums<'a> {
         rows
     }
 
-    /// Returns the additional seconds of a packet by rules: those of 25 rules for fewer, and in proportion for more.
+    /// Returns the additional seconds of a packet by rules. Fewer than 25 rules cost as much as the published 25 rules;
+    /// the cost of more rules grows in proportion.
     fn additional_time(&mut self, row: &[f64; 3], base: &[f64; 3], count: u32, frame: u32) -> f64 {
         let time = |row| packet_time(row, &FRAME_LENGTHS, frame).map_or(0.0, |(time, _)| time);
         let note = match count > PUBLISHED_RULES {
