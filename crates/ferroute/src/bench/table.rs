@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use bench::{Family, Options, Row};
+use board::Board;
 use serde_json::{Value, json};
 
 use super::pin;
@@ -28,69 +29,24 @@ const LINES: [(&str, &str, &str); 5] = [
 /// Thousands of packets per second, by line and frame length.
 type Results = [[Option<f64>; 3]; 5];
 
-/// Boards, with all their ports in use (test results of RouterOS's maker).
-const BOARDS: [(&str, [[f64; 3]; 5]); 6] = [
-    (
-        "hEX (RB750Gr3)",
-        [
-            [162.4, 443.7, 1039.1],
-            [162.4, 168.1, 174.3],
-            [162.4, 444.4, 1035.0],
-            [162.4, 179.6, 171.4],
-            [92.9, 94.1, 93.8],
-        ],
-    ),
-    (
-        "RB3011UiAS-RM",
-        [
-            [325.0, 939.8, 1530.2],
-            [325.0, 384.2, 348.6],
-            [325.0, 939.8, 1437.6],
-            [325.0, 419.6, 419.7],
-            [202.0, 204.1, 188.4],
-        ],
-    ),
-    (
-        "RB1100AHx2",
-        [
-            [406.0, 704.0, 1690.0],
-            [308.0, 396.0, 412.0],
-            [345.0, 704.0, 1495.0],
-            [258.0, 616.0, 654.0],
-            [243.0, 262.0, 278.0],
-        ],
-    ),
-    (
-        "RB1100AHx4",
-        [
-            [606.5, 1736.4, 5509.7],
-            [606.5, 1107.8, 1153.2],
-            [606.5, 1736.4, 5092.3],
-            [606.5, 933.6, 960.3],
-            [543.7, 561.8, 564.6],
-        ],
-    ),
-    (
-        "hAP ac (RB962)",
-        [
-            [161.9, 345.5, 435.6],
-            [125.5, 126.5, 128.8],
-            [161.9, 334.2, 397.9],
-            [161.9, 183.9, 203.3],
-            [78.1, 77.8, 77.5],
-        ],
-    ),
-    (
-        "RB4011",
-        [
-            [806.4, 2312.9, 5509.7],
-            [806.4, 1037.4, 1153.2],
-            [806.4, 1923.3, 5092.3],
-            [806.4, 1046.6, 960.3],
-            [593.7, 625.2, 564.6],
-        ],
-    ),
+/// Boards with published results, all their ports in use: title and name.
+const BOARDS: [(&str, &str); 6] = [
+    ("hEX (RB750Gr3)", "hEX"),
+    ("RB3011UiAS-RM", "RB3011UiAS"),
+    ("RB1100AHx2", "RB1100AHx2"),
+    ("RB1100AHx4", "RB1100AHx4"),
+    ("hAP ac (RB962)", "hAP ac"),
+    ("RB4011", "RB4011iGS+"),
 ];
+
+/// Returns the published results of a board.
+fn published(name: &str) -> Results {
+    let hardware = Board::named(name).ok().and_then(Board::hardware);
+    let rates = hardware.and_then(|hardware| hardware.forwarding);
+    rates.map_or([[None; 3]; 5], |rates| {
+        rates.rows().map(|row| row.map(Some))
+    })
+}
 
 /// Runs the measurements, and prints the table.
 pub(super) fn run(asked: &Table) -> Result<(), String> {
@@ -147,9 +103,8 @@ fn to_markdown(own: &Results) -> String {
     let mut text = String::new();
     let title = "this machine, one core, in memory";
     let _ = write!(text, "{}", one_table(title, own));
-    for (name, results) in BOARDS {
-        let results = results.map(|line| line.map(Some));
-        let _ = write!(text, "\n{}", one_table(name, &results));
+    for (title, name) in BOARDS {
+        let _ = write!(text, "\n{}", one_table(title, &published(name)));
     }
     text.push_str(
         "\nFrame sizes include the FCS; Mbps are of layer 2. Boards: all ports, as published by the manufacturer.\n\
@@ -193,9 +148,8 @@ fn to_json(own: &Results) -> Value {
         });
         each.collect()
     };
-    let boards = BOARDS.map(|(name, results)| {
-        json!({ "name": name, "results": lines(&results.map(|line| line.map(Some))) })
-    });
+    let boards =
+        BOARDS.map(|(title, name)| json!({ "name": title, "results": lines(&published(name)) }));
     json!({ "own": lines(own), "boards": boards })
 }
 
