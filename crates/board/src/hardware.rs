@@ -106,9 +106,7 @@ pub struct Price {
 impl<'a> Hardware<'a> {
     /// Returns the group of a port.
     pub fn group_of(&self, port: &str) -> Option<&'a PortGroup<'a>> {
-        self.ports
-            .iter()
-            .find(|group| group.names.contains(&port))
+        self.ports.iter().find(|group| group.names.contains(&port))
     }
 
     /// Returns the names of all ports.
