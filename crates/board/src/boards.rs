@@ -118,11 +118,24 @@ const fn lane(mbps: u32, ports: &'static [&'static str]) -> CpuLane {
     CpuLane {
         mbps: Some(mbps),
         ports,
+        link_mbps: None,
     }
 }
 
 const fn unknown(ports: &'static [&'static str]) -> CpuLane {
-    CpuLane { mbps: None, ports }
+    CpuLane {
+        mbps: None,
+        ports,
+        link_mbps: None,
+    }
+}
+
+/// Two links; which port uses which one is not published.
+const fn two_links(link_mbps: u32, ports: &'static [&'static str]) -> CpuLane {
+    CpuLane {
+        link_mbps: Some(link_mbps),
+        ..lane(2 * link_mbps, ports)
+    }
 }
 
 const fn board(
@@ -163,7 +176,7 @@ pub static BOARDS: &[Board] = &[
             on(&chip::QCA8337, ether(6, 10)),
         ],
         // A module in sfp1 halves the rate of the second chip.
-        &[lane(2_000, ether(1, 5)), lane(2_000, ether(6, 10))],
+        &[two_links(1_000, ether(1, 5)), lane(2_000, ether(6, 10))],
     ),
     board(
         "RB1100AHx2",
@@ -225,7 +238,7 @@ pub static BOARDS: &[Board] = &[
         "RB962UiGS-5HacT2HnT",
         &[on(&chip::QCA8337, ether(1, 5))],
         // Measurements show two lanes of 1 Gbps; their ports are not known.
-        &[lane(2_000, ether(1, 5))],
+        &[two_links(1_000, ether(1, 5))],
     ),
     board(
         "hAP ac^2",

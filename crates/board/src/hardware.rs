@@ -55,7 +55,7 @@ pub struct PortGroup<'a> {
 pub enum Connection {
     /// Through a lane of [`crate::Board::lanes`].
     Lane,
-    /// Through a connection of its own, at the rate of the port.
+    /// Through a separate connection at the rate of the port.
     Direct,
     /// Not published.
     Unknown,

@@ -33,6 +33,8 @@ pub struct CpuLane {
     pub mbps: Option<u32>,
     /// Device names of its ports in the default assignment.
     pub ports: &'static [&'static str],
+    /// Rate in Mbps of each of the parallel links that the lane consists of, if their ports are not published.
+    pub link_mbps: Option<u32>,
 }
 
 impl Board {

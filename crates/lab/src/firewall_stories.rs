@@ -105,7 +105,7 @@ pub(crate) const FASTTRACK_STORY: Story = Story {
     layout: &FASTTRACK,
     source: "MikroTik, \"Understanding throughput\", 2019: 358 Mbps with 44 % for the firewall, and 890 Mbps with 6 %",
     finding: None,
-    rules: "/ip/firewall/filter/print where chain=forward",
+    rules: "/ip/firewall/filter/print where comment=established",
     board: None,
     tale: "\
 A home router passes its firewall for every packet of a download, although all packets of a connection fare alike. The\n\

@@ -12,7 +12,7 @@ use crate::model::Board;
 /// Maximum number of moves of a recommendation.
 const MAX_MOVES: usize = 12;
 
-/// Recommendations. Empty if the traffic is carried as it is.
+/// Recommendations. Empty if the board carries the traffic without changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Advice {
     /// Moves of cables to other ports of the board after which it carries the traffic.
@@ -159,7 +159,7 @@ impl Assignment {
         Self(ports.map(|port| (port.clone(), port.clone())).collect())
     }
 
-    /// Assigns ports of another board: those of the same name, otherwise free ones of the same family.
+    /// Assigns ports of another board by name; missing ports get free ports of the same family.
     fn onto(hardware: &Hardware<'_>, flows: &[Flow]) -> Option<Self> {
         let wanted: BTreeSet<&String> = { flows.iter() }
             .flat_map(|flow| [&flow.from, &flow.to])

@@ -13,7 +13,7 @@ const COLUMN: usize = 74;
 const ROW: usize = 110;
 const MARGIN: usize = 20;
 
-/// Colours of loads: below 70 %, up to 100 %, above, and unknown or without load.
+/// Colours of loads: green below 70 %, amber up to 100 %, red above 100 %, grey for unknown loads.
 const GREEN: &str = "#2e9d57";
 const AMBER: &str = "#d99000";
 const RED: &str = "#cc3333";

@@ -117,6 +117,8 @@ struct Sums<'a> {
     /// Seconds of the whole processor in each second; `None` without processed packets.
     processor: Option<f64>,
     encryption: Option<f64>,
+    /// False if the time of a packet is unknown.
+    has_all_rates: bool,
     out: Evaluation,
 }
 
@@ -139,6 +141,7 @@ pub fn evaluate(
         chips: BTreeMap::new(),
         processor: None,
         encryption: None,
+        has_all_rates: true,
         out: Evaluation::default(),
     };
     for flow in flows {
@@ -213,7 +216,7 @@ impl<'a> Sums<'a> {
                 *self.encryption.get_or_insert(0.0) += packets * seconds;
             }
             (None, Some((fast, more))) => *processor += packets * (fast + more),
-            _ => {}
+            _ => self.has_all_rates = false,
         }
     }
 
@@ -272,7 +275,8 @@ impl<'a> Sums<'a> {
         rows
     }
 
-    /// Returns the additional seconds of a packet by rules: those of 25 rules for fewer, and in proportion for more.
+    /// Returns the additional seconds of a packet by rules. Fewer than 25 rules cost as much as the published 25 rules;
+    /// the cost of more rules grows in proportion.
     fn additional_time(&mut self, row: &[f64; 3], base: &[f64; 3], count: u32, frame: u32) -> f64 {
         let time = |row| packet_time(row, &FRAME_LENGTHS, frame).map_or(0.0, |(time, _)| time);
         let note = match count > PUBLISHED_RULES {
@@ -353,7 +357,7 @@ impl<'a> Sums<'a> {
         };
         if let Some(share) = self.processor {
             // Without rates the sum is too small.
-            let share = Some(share).filter(|_| self.hardware.forwarding.is_some());
+            let share = Some(share).filter(|_| self.has_all_rates);
             parts.push(whole(ResourceKind::Processor, "processor", share));
         }
         if let Some(share) = self.encryption {
@@ -397,6 +401,11 @@ impl<'a> Sums<'a> {
         }
         if mbps.is_none() {
             self.out.unknown.insert(format!("the rate of lane {lane}"));
+        }
+        let links = self.board.lanes.get(lane).and_then(|lane| lane.link_mbps);
+        if let Some(link) = links.filter(|link| load.share(f64::from(*link)) > 1.0) {
+            let fact = format!("which ports of lane {lane} share one of its links of {link} Mbps");
+            self.out.unknown.insert(fact);
         }
         let ports = shared.map_or(&[][..], |shared| &shared.ports);
         Resource {

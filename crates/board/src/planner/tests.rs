@@ -118,6 +118,21 @@ fn management_ports_are_named_and_never_recommended() {
 }
 
 #[test]
+fn parallel_links_with_unknown_ports_are_never_taken_for_one() {
+    let texts = ["ether1-ether2=900M/900M"];
+    let (loads, _) = on("hAP ac", &texts, &Setup::default());
+    assert_eq!(share(&loads, "lane 0"), 0.9);
+    let unknown: Vec<_> = loads.unknown.iter().collect();
+    assert_eq!(
+        unknown,
+        ["which ports of lane 0 share one of its links of 1000 Mbps"]
+    );
+    assert!(!loads.carries());
+    let (loads, _) = on("hAP ac", &["ether1-ether2=400M/400M"], &Setup::default());
+    assert!(loads.carries());
+}
+
+#[test]
 fn a_module_in_sfp1_of_an_rb3011_halves_the_second_chips_lane() {
     let texts = ["ether6-ether1=900M", "ether7-ether2=900M"];
     let (loads, _) = on("RB3011", &texts, &Setup::default());

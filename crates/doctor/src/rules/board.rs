@@ -202,7 +202,7 @@ fn is_uplink(config: &Config<'_>, address: &Item, device: &str) -> bool {
     })
 }
 
-/// Returns the devices that have an IPv4 address of their own, with the first address.
+/// Returns the devices with IPv4 addresses, each with its first address.
 fn routed<'a>(config: &Config<'a>) -> BTreeMap<&'a str, &'a Item> {
     let mut routed = BTreeMap::new();
     for address in config.enabled(ADDRESS) {

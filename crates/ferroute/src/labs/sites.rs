@@ -39,6 +39,8 @@ pub(super) fn prepare(
     let mut sites = Vec::new();
     for site in lab::sites(layout) {
         let path = |ending: &str| folder.join(site.host).with_extension(ending);
+        std::fs::create_dir_all(folder)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
         let config = path("rsc");
         std::fs::write(&config, site.config)
             .map_err(|error| format!("{}: {error}", config.display()))?;

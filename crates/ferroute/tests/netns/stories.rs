@@ -211,11 +211,11 @@ fn layer7_for_names_of_sites_costs_clocks_and_matches_nothing() {
         assert!(received > 0, "{measured:#}");
         assert_eq!(number(measured, "filtered"), 0, "{measured:#}");
     }
-    assert!(number(&wrong["clocks"], "layer7") > 0, "{wrong:#}");
+    assert!(number(&wrong["clocks"], "l7-matcher") > 0, "{wrong:#}");
     // Rules for TCP to port 443 look at no other packet.
-    let searched = number(&right["clocks"], "layer7");
+    let searched = number(&right["clocks"], "l7-matcher");
     assert!(
-        searched < number(&wrong["clocks"], "layer7"),
+        searched < number(&wrong["clocks"], "l7-matcher"),
         "{wrong:#}{right:#}"
     );
 }
