@@ -11,6 +11,7 @@
 
 mod config;
 mod packet;
+mod routes;
 mod rule;
 mod rules;
 #[cfg(test)]

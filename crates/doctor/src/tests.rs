@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::{RULES, examine};
 
 mod fixes;
+mod nested;
 mod ppp;
 mod vpn;
 
@@ -584,10 +585,16 @@ const CASES: &[Case] = &[
     ),
 ];
 
+/// Iterates over the configurations of all rules.
+fn cases() -> impl Iterator<Item = &'static Case> {
+    let more = [ppp::CASES, vpn::CASES, nested::CASES];
+    CASES.iter().chain(more.into_iter().flatten())
+}
+
 #[test]
 fn each_rule_finds_its_mistake_and_no_lookalike() {
     let mut complaints = Vec::new();
-    for (name, wrong, right) in CASES.iter().chain(ppp::CASES).chain(vpn::CASES) {
+    for (name, wrong, right) in cases() {
         if !found(&wrong.concat()).contains(name) {
             complaints.push(format!("{name} does not find its mistake"));
         }
@@ -596,9 +603,7 @@ fn each_rule_finds_its_mistake_and_no_lookalike() {
         }
     }
     assert!(complaints.is_empty(), "{complaints:#?}");
-    let tested: BTreeSet<_> = { CASES.iter().chain(ppp::CASES).chain(vpn::CASES) }
-        .map(|(name, ..)| *name)
-        .collect();
+    let tested: BTreeSet<_> = cases().map(|(name, ..)| *name).collect();
     let all: BTreeSet<_> = RULES.iter().map(|rule| rule.name).collect();
     assert_eq!(tested, all);
     assert_eq!(all.len(), RULES.len(), "names are used once");
@@ -623,7 +628,7 @@ fn an_empty_configuration_has_no_mistakes() {
 #[test]
 fn fix_commands_remove_the_finding() {
     let (mut mended, mut complaints) = (0, Vec::new());
-    for (name, wrong, _) in CASES.iter().chain(ppp::CASES).chain(vpn::CASES) {
+    for (name, wrong, _) in cases() {
         let mut store = schema::store();
         script::check(&mut store, &wrong.concat());
         let findings = examine(&store);

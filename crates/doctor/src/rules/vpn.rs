@@ -8,6 +8,7 @@ use menu::{Item, Value};
 
 use super::tunnels::{accept, is_dropped_by_input, report_blocked};
 use crate::config::{Config, has, shown, title};
+use crate::routes::{Lead, Routes, address, net};
 use crate::rule::{Rule, Severity};
 
 const POLICY: &str = "/ip/ipsec/policy";
@@ -22,21 +23,6 @@ const TUNNELS: [&str; 4] = [
     "/interface/ipip",
     "/interface/6to4",
 ];
-
-/// Returns the network of a property, without host bits.
-fn net(item: &Item, property: &str) -> Option<IpNet> {
-    let net = item.get(property).and_then(Value::as_prefix)?;
-    Some(net.trunc())
-}
-
-/// Returns the address of a property; `None` for the unspecified address.
-fn address(item: &Item, property: &str) -> Option<IpAddr> {
-    let address = match item.get(property)? {
-        Value::Address(address) => *address,
-        other => other.to_string().parse().ok()?,
-    };
-    (!address.is_unspecified()).then_some(address)
-}
 
 /// Returns the networks of the router's own addresses.
 fn own_networks<'a>(config: &Config<'a>) -> Vec<(&'a Item, IpNet)> {
@@ -335,19 +321,9 @@ pub(super) const TUNNEL_INTO_ITSELF: Rule = Rule {
                 address(item, "endpoint-address")?,
             ))
         });
-        // The route or own network with the longest prefix leads to an address.
-        let mut leads: BTreeMap<IpNet, Option<&Item>> = BTreeMap::new();
-        for route in config.enabled("/ip/route") {
-            let is_main = matches!(shown(route, "routing-table").as_str(), "" | "main");
-            if let Some(net) = net(route, "dst-address").filter(|_| is_main) {
-                leads.insert(net, Some(route));
-            }
-        }
-        leads.extend(own_networks(config).iter().map(|(_, net)| (*net, None)));
+        let routes = Routes::of(config);
         for (item, interface, end) in ends.chain(peers) {
-            let lengths = (0..=IpNet::from(end).max_prefix_len()).rev();
-            let mut nets = lengths.filter_map(|len| Some(IpNet::new(end, len).ok()?.trunc()));
-            let Some(Some(route)) = nets.find_map(|net| leads.get(&net)) else {
+            let Some(Lead::Route(route)) = routes.towards(end) else {
                 continue;
             };
             if shown(route, "gateway") == interface {
