@@ -1,6 +1,6 @@
 //! Static routes of the main table: what leads to an address.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -20,6 +20,8 @@ pub(crate) enum Lead<'a> {
 /// Static routes of the main table and the networks of the router's own addresses, by prefix.
 pub(crate) struct Routes<'a> {
     leads: BTreeMap<IpNet, Lead<'a>>,
+    /// Prefix lengths in use: a look-up tries no others.
+    lengths: BTreeSet<u8>,
 }
 
 impl<'a> Routes<'a> {
@@ -36,13 +38,15 @@ impl<'a> Routes<'a> {
             let net = net(address, "address");
             leads.extend(net.map(|net| (net, Lead::Network(address))));
         }
-        Self { leads }
+        let lengths = leads.keys().map(IpNet::prefix_len).collect();
+        Self { leads, lengths }
     }
 
     /// Returns the route or network with the longest prefix that contains an address.
     pub(crate) fn towards(&self, to: IpAddr) -> Option<Lead<'a>> {
-        let lengths = (0..=IpNet::from(to).max_prefix_len()).rev();
-        let mut nets = lengths.filter_map(|len| Some(IpNet::new(to, len).ok()?.trunc()));
+        let lengths = self.lengths.iter().rev();
+        // A length of IPv6 is none of IPv4.
+        let mut nets = lengths.filter_map(|len| Some(IpNet::new(to, *len).ok()?.trunc()));
         nets.find_map(|net| self.leads.get(&net)).copied()
     }
 
