@@ -1,6 +1,6 @@
 //! Static routes and own networks: where packets to an address leave, by the longest prefix.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -11,36 +11,59 @@ use crate::config::{Config, shown};
 /// Leads to an address.
 #[derive(Clone, Copy, Debug)]
 pub enum Lead<'a> {
-    /// An own network.
-    Own,
+    /// The network of an address of the router.
+    Own(&'a Item),
     /// A static route.
     Route(&'a Item),
 }
 
-/// Own networks and static routes of table main. A look-up costs as much as there are prefix lengths.
+/// Own networks and static routes of table main. A look-up costs as much as there are prefix lengths in use.
 #[derive(Debug)]
-pub struct Routes<'a>(BTreeMap<IpNet, Lead<'a>>);
+pub struct Routes<'a> {
+    leads: BTreeMap<IpNet, Lead<'a>>,
+    lengths: BTreeSet<u8>,
+}
 
 impl<'a> Routes<'a> {
     /// Indexes the routes and networks of a configuration.
     pub fn of(config: &Config<'a>) -> Self {
         let mut leads = BTreeMap::new();
-        for route in config.enabled("/ip/route") {
+        let routes = ["/ip/route", "/ipv6/route"].map(|menu| config.enabled(menu));
+        for route in routes.into_iter().flatten() {
             let is_main = matches!(shown(route, "routing-table").as_str(), "" | "main");
             if let Some(net) = network(route, "dst-address").filter(|_| is_main) {
                 leads.insert(net, Lead::Route(route));
             }
         }
         let own = own_networks(config).into_iter();
-        leads.extend(own.map(|(_, net)| (net, Lead::Own)));
-        Self(leads)
+        leads.extend(own.map(|(address, net)| (net, Lead::Own(address))));
+        let lengths = leads.keys().map(IpNet::prefix_len).collect();
+        Self { leads, lengths }
     }
 
     /// Returns the longest prefix of an address, and what has it.
     pub fn towards(&self, to: IpAddr) -> Option<(IpNet, Lead<'a>)> {
-        let lengths = (0..=IpNet::from(to).max_prefix_len()).rev();
-        let mut nets = lengths.filter_map(|len| Some(IpNet::new(to, len).ok()?.trunc()));
-        nets.find_map(|net| Some((net, *self.0.get(&net)?)))
+        let lengths = self.lengths.iter().rev();
+        // A length of IPv6 is none of IPv4.
+        let mut nets = lengths.filter_map(|len| Some(IpNet::new(to, *len).ok()?.trunc()));
+        nets.find_map(|net| Some((net, *self.leads.get(&net)?)))
+    }
+
+    /// Returns the name of the interface by which packets to an address leave; `None` if no static configuration says
+    /// so.
+    pub(crate) fn interface_towards(&self, to: IpAddr) -> Option<String> {
+        let interface = |(_, lead)| match lead {
+            Lead::Own(address) => Ok(shown(address, "interface")),
+            Lead::Route(route) => Err(shown(route, "gateway")),
+        };
+        match interface(self.towards(to)?) {
+            Ok(interface) => Some(interface),
+            // The gateway is an interface, or an address of a network of the router.
+            Err(gateway) => match gateway.parse() {
+                Err(_) => Some(gateway),
+                Ok(gateway) => interface(self.towards(gateway)?).ok(),
+            },
+        }
     }
 }
 
@@ -48,6 +71,15 @@ impl<'a> Routes<'a> {
 pub(crate) fn network(item: &Item, property: &str) -> Option<IpNet> {
     let net = item.get(property).and_then(Value::as_prefix)?;
     Some(net.trunc())
+}
+
+/// Returns the address of a property; `None` for the unspecified address.
+pub(crate) fn address(item: &Item, property: &str) -> Option<IpAddr> {
+    let address = match item.get(property)? {
+        Value::Address(address) => *address,
+        other => other.to_string().parse().ok()?,
+    };
+    (!address.is_unspecified()).then_some(address)
 }
 
 /// Returns the networks of the router's own addresses.

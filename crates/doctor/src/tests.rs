@@ -8,6 +8,7 @@ mod board;
 mod everyday;
 mod fixes;
 mod modern;
+mod nested;
 mod ppp;
 mod stories;
 mod vpn;
@@ -604,7 +605,13 @@ const CASES: &[Case] = &[
 
 /// Iterates over the cases of all rules.
 fn cases() -> impl Iterator<Item = &'static Case> {
-    let parts = [CASES, ppp::CASES, vpn::CASES, everyday::CASES];
+    let parts = [
+        CASES,
+        ppp::CASES,
+        vpn::CASES,
+        everyday::CASES,
+        nested::CASES,
+    ];
     parts.into_iter().flatten()
 }
 

@@ -82,6 +82,17 @@ pub struct Suite {
     pub digest: Digest,
 }
 
+impl core::fmt::Display for Suite {
+    /// Writes the cipher and the HMAC as RouterOS does, such as `AES-256-CBC/SHA1`; an AEAD cipher alone.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.cipher.name())?;
+        match self.cipher.is_aead() {
+            true => Ok(()),
+            false => write!(f, "/{}", self.digest.name().to_uppercase()),
+        }
+    }
+}
+
 /// Keys of one direction: 64 bytes for the cipher, 64 for the HMAC or the implicit nonce. Dropping wipes them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DirectionKeys {

@@ -64,7 +64,8 @@ struct Worker {
 }
 
 impl Card {
-    /// Starts the threads. The module is loaded by the first operation. `report` is called on the thread `token`.
+    /// Starts the threads. With a PIN of an earlier run the thread `token` looks for the token at once; else the module is
+    /// loaded by the first operation. `report` is called on the thread `token`.
     ///
     /// # Errors
     /// A thread cannot be started.
@@ -127,12 +128,17 @@ fn wait<T>(receiver: &Receiver<T>, timeout: Duration) -> Result<T, RecvTimeoutEr
 }
 
 fn run_operations(settings: Settings, report: Report, operations: &Receiver<Operation>) {
+    let is_known = settings.pin.is_some();
     let mut worker = Worker {
         module: Module::new(settings.module, settings.label, settings.pin),
         report,
         reported: None,
         is_found: false,
     };
+    if is_known {
+        let outcome = worker.module.holds(&[]);
+        worker.observe(outcome.as_ref().err());
+    }
     for operation in operations {
         operation(&mut worker);
     }

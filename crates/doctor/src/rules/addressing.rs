@@ -49,7 +49,7 @@ pub(super) const GATEWAY_UNREACHABLE: Rule = Rule {
             };
             // A static route to a gateway makes the route recursive; a default route does not.
             let is_reached = match routes.towards(address) {
-                Some((_, Lead::Own)) => true,
+                Some((_, Lead::Own(_))) => true,
                 Some((net, Lead::Route(_))) => net.prefix_len() > 0,
                 None => false,
             };

@@ -12,6 +12,7 @@ mod listeners;
 mod mangle;
 mod names;
 mod nat;
+mod nested;
 mod queues;
 mod reach;
 mod secrets;
@@ -89,6 +90,9 @@ pub const RULES: &[Rule] = &[
     vpn::EOIP_ID_TWICE,
     vpn::TUNNEL_INTO_ITSELF,
     vpn::TUNNEL_LOCAL_ADDRESS,
+    nested::TCP_IN_TCP,
+    nested::TUNNEL_MTU_CHAIN,
+    nested::TUNNELS_TOO_DEEP,
     secrets::WEAK_SECRET,
     secrets::SNMP_PUBLIC,
     secrets::CLOCK_NOT_SET,

@@ -191,7 +191,7 @@ impl<'a> Clients<'a> {
     fn towards(&self, to: IpAddr) -> Option<&'a Item> {
         let is_private = matches!(to, IpAddr::V4(to) if to.is_private());
         match self.routes.towards(to) {
-            Some((_, Lead::Own)) => None,
+            Some((_, Lead::Own(_))) => None,
             Some((net, Lead::Route(route))) if net.prefix_len() > 0 => {
                 self.all.get(shown(route, "gateway").as_str()).copied()
             }

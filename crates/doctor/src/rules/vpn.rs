@@ -8,7 +8,7 @@ use menu::{Item, Value};
 
 use super::tunnels::{accept, is_dropped_by_input, report_blocked};
 use crate::config::{Config, has, shown, title};
-use crate::routes::{Lead, Routes, network, own_networks};
+use crate::routes::{Lead, Routes, address, network, own_networks};
 use crate::rule::{Rule, Severity};
 
 const POLICY: &str = "/ip/ipsec/policy";
@@ -23,15 +23,6 @@ const TUNNELS: [&str; 4] = [
     "/interface/ipip",
     "/interface/6to4",
 ];
-
-/// Returns the address of a property; `None` for the unspecified address.
-fn address(item: &Item, property: &str) -> Option<IpAddr> {
-    let address = match item.get(property)? {
-        Value::Address(address) => *address,
-        other => other.to_string().parse().ok()?,
-    };
-    (!address.is_unspecified()).then_some(address)
-}
 
 /// Protocol, source port and destination port of a selector; empty for any.
 type Services = [String; 3];

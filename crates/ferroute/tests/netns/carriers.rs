@@ -72,7 +72,7 @@ pub(crate) const SSTP: Carrier = Carrier {
     dial: "connect-to=192.0.2.2",
     addresses: ROUTED,
     mtu: 1500,
-    encoding: "",
+    encoding: "AES256-GCM-SHA384",
     keepalive: "keepalive-timeout=2",
     learns_dns: false,
     begin: &[
@@ -89,7 +89,7 @@ pub(crate) const OVPN: Carrier = Carrier {
     dial: "connect-to=192.0.2.2 protocol=udp cipher=aes256-gcm",
     addresses: ROUTED,
     mtu: 1500,
-    encoding: "",
+    encoding: "AES-256-GCM",
     keepalive: "",
     learns_dns: true,
     begin: &[

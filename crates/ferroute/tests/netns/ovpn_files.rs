@@ -8,7 +8,7 @@ use std::fs;
 
 use lab::Lab;
 
-use crate::ovpn::{UP, no_drops_of_sessions, ready, serve, settings};
+use crate::ovpn::{UP, no_drops, ready, serve, settings};
 use crate::pppoe::start;
 use crate::world::{Folder, Router, Server, shell, until, works};
 
@@ -50,7 +50,7 @@ fn an_exported_file_opens_in_openvpn_unchanged() {
             "{protocol}: {}",
             server.log()
         );
-        no_drops_of_sessions(&server);
+        no_drops(&server);
         server.exec(&format!("/file/remove {}", said.trim()));
         server.exec("/ppp/active/remove [find]");
     }
@@ -107,6 +107,6 @@ fn imported_clients_connect_with_tls_auth_and_tls_crypt() {
         until(&format!("{of_server}: {}", client.log()), || {
             works(&lab, "one", "ping -q -c 1 -W 1 10.8.0.2")
         });
-        no_drops_of_sessions(&client);
+        no_drops(&client);
     }
 }

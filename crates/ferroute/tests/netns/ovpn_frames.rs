@@ -5,9 +5,9 @@
 //! one ── left ── right ── two
 //! ```
 
-use crate::ovpn::{UP, dial, no_drops_of_sessions, ready, serve, settings};
+use crate::ovpn::{UP, certify, dial, export_authority, no_drops, ready, serve, settings};
 use crate::pppoe::start;
-use crate::world::{Folder, Server, run, shell, until, works};
+use crate::world::{Folder, Server, layout, run, shell, until, works};
 
 /// A bridge with the far port of the router `left`, and a profile that leads sessions to the bridge.
 const BRIDGE: &str = "/interface/bridge/add name=lan auto-mac=no admin-mac=02:00:00:00:00:88\n\
@@ -45,7 +45,7 @@ fn openvpn_joins_the_bridge_of_a_server_with_its_tap_device() {
         }
         let long = "ping -q -c 1 -W 2 -s 1472 -M do -I tap0 192.168.88.2";
         assert!(works(&lab, "one", long), "{protocol}");
-        no_drops_of_sessions(&server);
+        no_drops(&server);
         drop(client);
         server.exec("/ppp/active/remove [find]");
         until("the session leaves the bridge", || {
@@ -54,6 +54,57 @@ fn openvpn_joins_the_bridge_of_a_server_with_its_tap_device() {
                 .contains("<ovpn-anna>")
         });
     }
+}
+
+#[test]
+fn openvpn_joins_the_bridge_of_the_default_configuration() {
+    let test = "openvpn_joins_the_bridge_of_the_default_configuration";
+    let Some(lab) = ready(test) else { return };
+    let folder = Folder::new();
+    // The client is outside, at ether1; the bridge has the host `right` at its first port.
+    let config =
+        "/ip dhcp-client disable [find]\n/ip address add address=10.1.0.1/24 interface=ether1\n";
+    let config = [layout("home").config, config].concat();
+    let server = start(&lab, "left", &config, None);
+    certify(&server);
+    for command in [
+        "/ppp/profile/add name=lan bridge=bridge local-address=192.168.88.1 remote-address=default-dhcp",
+        "/ppp/secret/add name=anna password=geheim profile=lan service=ovpn",
+        "/interface/ovpn-server/server/add name=ovpn1 protocol=udp mode=ethernet certificate=vpn \
+         default-profile=lan cipher=aes256-gcm disabled=no",
+        "/ip/firewall/filter/add chain=input action=accept protocol=udp dst-port=1194 place-before=0",
+    ] {
+        server.exec(command);
+    }
+    let authority = export_authority(&server, &folder);
+    let line =
+        "ip address add 192.168.88.2/24 dev ether2; ip route replace default via 192.168.88.1";
+    shell(&lab, "right", line);
+    let _client = dial(&lab, &folder, &authority, "--dev tap");
+    for host in ["192.168.88.1", "192.168.88.2"] {
+        let ping = format!("ping -q -c 200 -i 0.004 -W 2 -I tap0 {host}");
+        assert!(works(&lab, "one", &ping), "{host}: {}", server.log());
+    }
+    // The bridge keeps the address of the configuration, which the client learns.
+    let mac = server.value("/interface/bridge/print", "bridge", "mac-address");
+    let neighbours = run(&lab, "one", "ip neighbour show 192.168.88.1 dev tap0").to_lowercase();
+    assert!(
+        neighbours.contains(&mac.to_lowercase()),
+        "{mac}: {neighbours}"
+    );
+    // The firewall lets hosts of the bridge out, masqueraded, and nobody in beside the tunnel.
+    assert!(works(&lab, "right", "ping -q -c 3 -i 0.1 -W 2 10.1.0.2"));
+    assert!(!works(
+        &lab,
+        "one",
+        "curl -sS -m 2 -o /dev/null http://10.1.0.1/"
+    ));
+    assert!(works(
+        &lab,
+        "one",
+        "curl -sS -m 20 -o /dev/null --interface tap0 http://192.168.88.1/"
+    ));
+    no_drops(&server);
 }
 
 #[test]
@@ -93,7 +144,7 @@ fn the_client_dials_into_the_tap_device_of_openvpn_and_joins_a_bridge() {
     assert!(neighbours.contains("02:00:00:00:00:77"), "{neighbours}");
     let routes = client.exec("/ip/route/print without-paging");
     assert!(routes.contains("198.51.100.0/24"), "{routes}");
-    no_drops_of_sessions(&client);
+    no_drops(&client);
     // As a port of a bridge, the client carries the frames of its hosts.
     shell(&lab, "right", "ip address add 10.8.0.50/24 dev ether2");
     client.exec("/interface/bridge/add name=lan");
@@ -137,6 +188,6 @@ fn two_ferroutes_bridge_their_sites() {
         "one",
         "ping -q -c 300 -i 0.004 -W 2 172.16.0.2"
     ));
-    no_drops_of_sessions(&server);
-    no_drops_of_sessions(&client);
+    no_drops(&server);
+    no_drops(&client);
 }

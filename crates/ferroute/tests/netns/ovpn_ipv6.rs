@@ -4,7 +4,7 @@
 //! one ── left (server) ── right (client) ── two
 //! ```
 
-use crate::ovpn::{dial, no_drops_of_sessions, ready, serve};
+use crate::ovpn::{dial, no_drops, ready, serve};
 use crate::pppoe::start;
 use crate::world::{Folder, run, shell, until, works};
 
@@ -26,7 +26,7 @@ fn clients_get_ipv6_addresses_and_routes() {
     );
     let route = run(&lab, "one", "ip -6 route get 2001:db8:77::7");
     assert!(route.contains("dev tun0"), "{route}");
-    no_drops_of_sessions(&server);
+    no_drops(&server);
     drop(client);
     let config = "/ip address add address=192.0.2.2/24 interface=ether2\n\
         /interface ovpn-client add name=ovpn-out1 connect-to=192.0.2.1 protocol=tcp user=anna password=geheim \
@@ -41,7 +41,7 @@ fn clients_get_ipv6_addresses_and_routes() {
     });
     let routes = client.exec("/ipv6/route/print without-paging");
     assert!(routes.contains("2001:db8:77::/48"), "{routes}");
-    no_drops_of_sessions(&client);
+    no_drops(&client);
 }
 
 #[test]
@@ -88,9 +88,9 @@ fn servers_and_clients_reach_each_other_over_ipv6() {
         until("the session ends", || {
             server.rows("/ppp/active/print").is_empty()
         });
-        no_drops_of_sessions(&client);
+        no_drops(&client);
     }
-    no_drops_of_sessions(&server);
+    no_drops(&server);
 }
 
 /// Dials a remote that stands in front of the usual one.

@@ -6,7 +6,7 @@
 //! ```
 
 use crate::carriers::{OVPN_TCP, reaches};
-use crate::ovpn::{dial, no_drops, no_drops_of_sessions, ready, serve};
+use crate::ovpn::{dial, no_drops, ready, serve};
 use crate::pppoe::start;
 use crate::world::{Folder, Router, run, shell, until, works};
 
@@ -150,6 +150,6 @@ fn sessions_of_openvpn_have_bindings_and_queues_beside_wireguard() {
             .contains("received=1")
     });
     assert!(works(&lab, "one", "ping -q -c 600 -i 0.002 -W 2 10.2.0.2"));
-    no_drops_of_sessions(&client);
-    no_drops_of_sessions(&server);
+    no_drops(&client);
+    no_drops(&server);
 }

@@ -4,7 +4,7 @@
 //! one ── left (server or client)
 //! ```
 
-use crate::ovpn::{UP, dial, no_drops_of_sessions, ready, serve, settings};
+use crate::ovpn::{UP, dial, no_drops, ready, serve, settings};
 use crate::pppoe::start;
 use crate::world::{Folder, Server, run, shell, until, works};
 
@@ -35,7 +35,7 @@ fn openvpn_dials_in_by_tcp_with_each_cipher_and_renews_its_keys_without_loss() {
             (&row["name"], &row["caller-id"]),
             (&"anna".into(), &"10.1.0.2".into())
         );
-        no_drops_of_sessions(&server);
+        no_drops(&server);
         drop(client);
         until("the session ends with its connection", || {
             server.rows("/ppp/active/print").is_empty()
@@ -53,7 +53,7 @@ fn openvpn_dials_in_by_tcp_with_each_cipher_and_renews_its_keys_without_loss() {
     let ping = run(&lab, "one", "ping -q -c 3 -i 7 -W 2 10.64.0.1");
     assert!(ping.contains(" 0% packet loss"), "{ping}");
     assert_eq!(server.rows("/ppp/active/print").len(), 1);
-    no_drops_of_sessions(&server);
+    no_drops(&server);
 }
 
 /// Opens connections, sends garbage by some, and keeps all open: `hold.py ADDRESS COUNT`.
@@ -113,7 +113,7 @@ fn the_client_dials_into_openvpn_by_tcp_and_comes_back_after_its_kill() {
         "one",
         "ping -q -c 1 -W 2 -s 1472 -M do 10.8.0.2"
     ));
-    no_drops_of_sessions(&client);
+    no_drops(&client);
     drop(server);
     until("the client notices the end", || {
         let rows = client.rows("/interface/ovpn-client/print");

@@ -49,6 +49,32 @@ fn sessions_of_sstp_have_bindings_and_queues() {
 }
 
 #[test]
+fn packets_beyond_the_length_field_of_sstp_are_fragmented() {
+    let test = "packets_beyond_the_length_field_of_sstp_are_fragmented";
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let units = "max-mtu=6000 max-mru=6000";
+    let server = SSTP.serve(&lab, "");
+    SSTP.set_server(&server, units);
+    let client = SSTP.dial(&lab, units);
+    until("a packet gets through", || reaches(&lab, "", "10.2.0.2"));
+    let limit = "max-mtu and max-mru of 6000 act as 4087, longer packets are fragmented";
+    for router in [&server, &client] {
+        assert!(router.log().contains(limit), "{}", router.log());
+    }
+    assert_eq!(SSTP.monitor(&client, "mtu"), "4087");
+    let row = &server.rows("/ppp/active/print")[0];
+    assert_eq!(row["encoding"], SSTP.encoding);
+    for size in ["4059", "4060", "5900"] {
+        let ping = format!("ping -q -c 5 -i 0.1 -W 2 -s {size} 10.2.0.2");
+        assert!(works(&lab, "one", &ping), "{size}: {}", server.log());
+    }
+    no_drops(&client, &["sstp", "stream-full", "too-big"]);
+    no_drops(&server, &["sstp", "stream-full", "too-big"]);
+}
+
+#[test]
 fn a_server_needs_a_certificate_a_free_port_and_a_cipher() {
     let test = "a_server_needs_a_certificate_a_free_port_and_a_cipher";
     let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {

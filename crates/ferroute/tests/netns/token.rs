@@ -339,6 +339,53 @@ fn protect(lab: &Lab, routers: [&Router; 2], exchange: &str, names: [&str; 4]) {
 }
 
 #[test]
+fn a_router_that_starts_without_its_token_serves_once_it_is_there() {
+    let test = "a_router_that_starts_without_its_token_serves_once_it_is_there";
+    let Some(token) = Token::new(test).filter(|_| have(test, &["openvpn", "ping"])) else {
+        return;
+    };
+    let Some(lab) = lab(test, &SITES) else { return };
+    let folder = Folder::new();
+    let state = folder.file("state");
+    let users = "/ip pool add name=users ranges=10.64.0.2-10.64.0.99\n\
+        /ppp profile add name=home local-address=10.64.0.1 remote-address=users\n\
+        /ppp secret add name=anna password=geheim profile=home\n";
+    let left = token.start(&lab, &(base(1, 2) + users), Some(&state));
+    left.exec("/user/add name=joe group=full password=secret");
+    left.exec(&format!("/certificate/card-reinstall pin={PIN}"));
+    let authority = make(&left, &folder, "vpn", "prime256v1");
+    left.exec("/ip/service/set www-ssl disabled=no certificate=vpn");
+    left.exec(
+        "/interface/sstp-server/server/set enabled=yes certificate=vpn default-profile=home port=8443",
+    );
+    until("a page", || page(&lab, &authority, "").contains("ferroute"));
+    left.kill();
+
+    token.pull_out();
+    let left = token.start(&lab, "", Some(&state));
+    until("the log names the token", || {
+        left.log().contains("token: the token is not there")
+    });
+    assert!(works(&lab, "one", "ping -q -c 1 -W 2 10.1.0.1"));
+    let plain = "curl -sS -m 20 -o /dev/null http://10.1.0.1/";
+    until("services without the token", || works(&lab, "one", plain));
+    assert!(!page(&lab, &authority, "").contains("ferroute"));
+    let client = "/interface sstp-client add name=sstp-out1 connect-to=192.0.2.1 port=8443 user=anna password=geheim \
+        disabled=no";
+    let right = start(&lab, "right", &(base(2, 1) + client), None);
+    until("the client fails", || {
+        right.log().contains("sstp-out1: terminating...")
+    });
+
+    token.insert();
+    until("a page", || page(&lab, &authority, "").contains("ferroute"));
+    until("a session of SSTP", || {
+        SSTP.monitor(&right, "status") == "connected"
+    });
+    dial(&left, &lab, &folder, "vpn", &authority);
+}
+
+#[test]
 fn tunnels_sign_by_a_token() {
     let test = "tunnels_sign_by_a_token";
     let Some(token) = Token::new(test).filter(|_| have(test, &["openvpn", "ping"])) else {

@@ -22,12 +22,13 @@ impl Control {
                 None => self.end_machines(*id),
                 Some(laid) => {
                     self.configure_machines(*id, &laid);
-                    let before = update.before.get(id);
-                    let ran = before.map_or(laid.link.running, |before| {
-                        before.as_ref().is_some_and(|laid| laid.link.running)
-                    });
-                    if ran != laid.link.running {
+                    let before = update.before.get(id).map(Option::as_ref);
+                    let before = before.unwrap_or(Some(&laid));
+                    if before.is_some_and(|before| before.link.running) != laid.link.running {
                         self.turn_link(*id, &laid);
+                    }
+                    if before.is_some_and(resolves_by_arp) != resolves_by_arp(&laid) {
+                        self.turn_arp(*id, &laid);
                     }
                 }
             }
@@ -93,14 +94,22 @@ impl Control {
         self.features
             .log
             .add("interface,info", format!("{} link {state}", laid.name));
-        let (half, mut means) = self.arp();
-        let event = if up { Event::LinkUp } else { Event::LinkDown };
-        let upcalls = half.feed(id, event, &mut means);
-        self.answer4(id, upcalls);
         let (half, mut means) = self.discovery();
         let event = if up { Event::LinkUp } else { Event::LinkDown };
         let upcalls = half.feed(id, event, &mut means);
         self.answer6(id, upcalls);
+    }
+
+    /// Starts or stops ARP on an interface. A session's interface has a machine from the time before the session, which
+    /// stays stopped on a link without Ethernet headers.
+    fn turn_arp(&mut self, id: InterfaceId, laid: &LayoutEntry) {
+        let event = match resolves_by_arp(laid) {
+            true => Event::LinkUp,
+            false => Event::LinkDown,
+        };
+        let (half, mut means) = self.arp();
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer4(id, upcalls);
     }
 
     /// Updates the sender address of ARP requests on interfaces without an address: the router's first address.
@@ -160,6 +169,11 @@ impl Control {
             }
         }
     }
+}
+
+/// Returns true if an interface runs and its frames have Ethernet headers.
+const fn resolves_by_arp(laid: &LayoutEntry) -> bool {
+    laid.link.running && laid.link.ethernet
 }
 
 type StaticEvent<F> = Event<'static, <F as Family>::Addr, super::half::Waiting>;

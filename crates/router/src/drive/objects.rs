@@ -31,7 +31,7 @@ impl Control {
         self.v4.rib.lines().in_use() + self.v6.rib.lines().in_use()
     }
 
-    /// Adds an object of a feature.
+    /// Adds an object of a feature. An interface that its owner has already changes instead.
     pub(super) fn take_object(&mut self, object: NewObject, pending: &mut Pending) {
         let NewObject {
             owner,
@@ -41,7 +41,12 @@ impl Control {
         } = object;
         let menu = made.menu();
         let values = cells.clone();
-        let Some(id) = self.objects.add(owner, menu, cells, removable) else {
+        let known = match &made {
+            Made::Interface(_, made) => self.owned_interface(owner, menu, &made.name),
+            _ => None,
+        };
+        let add = || self.objects.add(owner, menu, cells, removable);
+        let Some(id) = known.or_else(add) else {
             let message = format!("no room for an object of {menu}");
             self.features.log.add("system,error", message);
             return;
@@ -68,6 +73,17 @@ impl Control {
             Made::Name(name) => self.set_dynamic_name(id, Some(name)),
             Made::BridgePort(port) => self.set_dynamic_port(id, Some(*port)),
         }
+    }
+
+    /// Returns the interface of this name that an owner has in a menu.
+    fn owned_interface(&self, owner: Owner, menu: &str, name: &str) -> Option<ItemId> {
+        let is_it = |id: &ItemId| {
+            let object = self.objects.get(*id);
+            let interface = self.intent.interfaces.get(id);
+            object.is_some_and(|object| object.menu == menu)
+                && interface.is_some_and(|interface| &*interface.name == name)
+        };
+        self.objects.owned_by(owner).find(is_it)
     }
 
     fn set_dynamic_queue(&mut self, id: ItemId, queue: Option<DynamicQueue>) {

@@ -52,12 +52,15 @@ pub(crate) struct Ovpn {
     pub(crate) has_frames: bool,
     /// Link address of such a session; `None` generates one.
     pub(crate) mac: Option<Mac>,
+    /// The session has a key for sending: packets may pass.
+    pub(crate) has_key: bool,
 }
 
 impl PartialEq for Ovpn {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.session, &other.session)
-            && (self.has_frames, self.mac) == (other.has_frames, other.mac)
+            && (self.has_frames, self.mac, self.has_key)
+                == (other.has_frames, other.mac, other.has_key)
     }
 }
 
@@ -71,7 +74,7 @@ impl Kind for Ovpn {
             entry.link.mac = self.mac.unwrap_or(own);
         }
         entry.link.out = OutId::tunnel(site.id);
-        entry.link.running = !entry.disabled;
+        entry.link.running = !entry.disabled && self.has_key;
         let tunnel = encap::Ovpn {
             id: site.id,
             session: Arc::clone(&self.session),

@@ -63,7 +63,7 @@ impl Ppp {
             row.set("address", Value::Address(IpAddr::V4(address)));
         }
         row.set("uptime", uptime(login, now));
-        row.set("encoding", Value::text(login.encoding()));
+        row.set("encoding", Value::text(self.encoding(session, login)));
         let id = self.accounting_id(session.carrier, serial);
         row.set("session-id", Value::text(format!("0x{id}")));
         row.set("limit-bytes-in", number(grant.limit_in));
@@ -92,7 +92,14 @@ impl Ppp {
             && let Some(login) = &session.login
         {
             session.annotate(login, now, row);
+            row.set("encoding", Value::text(self.encoding(session, login)));
         }
+    }
+
+    /// Returns RouterOS's name of the encryption of a session or of its carrier; empty for a session in clear text.
+    pub(super) fn encoding(&self, session: &Session, login: &Login) -> String {
+        let carrier = || self.carriers[session.carrier].encoding(session.link);
+        login.encoding().map_or_else(carrier, str::to_owned)
     }
 
     /// Returns the accounting id of a session: two digits of the service, three of the start of the router, and the
@@ -118,7 +125,6 @@ impl Session {
             .map_or_else(String::new, |of| of.to_string());
         row.set("client-address", Value::text(address));
         row.set("uptime", uptime(login, now));
-        row.set("encoding", Value::text(login.encoding()));
     }
 }
 

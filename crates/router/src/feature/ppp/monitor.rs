@@ -26,6 +26,10 @@ impl Ppp {
                 Some(session) => {
                     if let Some(login) = &session.login {
                         login.show(view, &mut row);
+                        if login.opened.is_some() {
+                            let encoding = self.encoding(session, login);
+                            row.set("encoding", Value::text(encoding));
+                        }
                     }
                     if let Some(carrier) = carrier {
                         carrier.monitor(*id, &mut row);
@@ -58,7 +62,6 @@ impl Login {
         if is_open {
             row.set("uptime", uptime(self, view.now));
             row.set("active-links", Value::Number(1));
-            row.set("encoding", Value::text(self.encoding()));
         }
         if let Some(link) = &self.link {
             row.set("mtu", Value::Number(link.mtu.into()));

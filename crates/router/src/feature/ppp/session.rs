@@ -234,9 +234,9 @@ impl Login {
         mtu.saturating_sub(encryption + frame)
     }
 
-    /// Returns RouterOS's name of the encryption; empty for a session in clear text.
-    pub(super) fn encoding(&self) -> &'static str {
-        { self.encryption.as_ref() }.map_or("", |encryption| encryption.name)
+    /// Returns RouterOS's name of the encryption of PPP packets, if they are encrypted.
+    pub(super) fn encoding(&self) -> Option<&'static str> {
+        { self.encryption.as_ref() }.map(|encryption| encryption.name)
     }
 
     /// Returns the kind of its interface, whose session has this kind: with multilink framing and encryption if both

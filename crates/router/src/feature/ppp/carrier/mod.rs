@@ -183,6 +183,11 @@ pub(in crate::feature::ppp) trait Carrier: Debug + Send {
     /// Returns the interface kind of an open session on a link; `None` for an unknown link.
     fn kind(&self, link: LinkId) -> Option<AnyKind>;
 
+    /// Returns RouterOS's name of the encryption of a link below PPP, for `encoding`; empty without one.
+    fn encoding(&self, _link: LinkId) -> String {
+        String::new()
+    }
+
     /// Handles the keys that authentication gave, for settings that ask for them ([`ppp::Settings::reports_keys`]);
     /// `None` for a method without keys.
     fn authenticated(

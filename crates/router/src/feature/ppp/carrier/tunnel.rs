@@ -103,6 +103,11 @@ pub(super) trait Tunnel: Debug + Send {
     /// Returns the interface kind of an open session.
     fn kind(&self, link: &Self::Link) -> Option<AnyKind>;
 
+    /// Returns the name of a link's encryption, as [`Carrier::encoding`].
+    fn encoding(&self, _link: &Self::Link) -> String {
+        String::new()
+    }
+
     /// Tells the other end of a link that it ends; the link is removed.
     fn closed(&mut self, id: LinkId, link: Self::Link, now: Instant, out: &mut CarrierOutput<'_>);
 
@@ -252,6 +257,11 @@ impl<T: Tunnel> Carrier for T {
 
     fn kind(&self, link: LinkId) -> Option<AnyKind> {
         Tunnel::kind(self, self.ends().links.get(link)?)
+    }
+
+    fn encoding(&self, link: LinkId) -> String {
+        let link = self.ends().links.get(link);
+        link.map_or_else(String::new, |link| Tunnel::encoding(self, link))
     }
 
     fn authenticated(

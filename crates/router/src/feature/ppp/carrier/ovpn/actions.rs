@@ -7,6 +7,7 @@ use openvpn::{Action, ClientEvent, Fault, Opened, Path, ServerEvent, Transport};
 
 use super::links::{End, datagram};
 use super::{CarrierOutput, Ovpn, TimerId};
+use crate::feature::ppp::carrier::LinkEvent;
 use crate::feature::{Effect, Effects};
 use crate::intent::ItemId;
 
@@ -75,7 +76,7 @@ impl Ovpn {
                 Action::Send(path, bytes) => self.send_control(&path, bytes, out.effects),
                 other => {
                     if let Some(session) = session_of(&other) {
-                        self.of_data_channel(End::Server(item, session), other, out.effects);
+                        self.of_data_channel(End::Server(item, session), other, out);
                     }
                 }
             }
@@ -104,7 +105,7 @@ impl Ovpn {
                 Action::Closed(_, reason) => self.client_closed(item, &reason, now, out),
                 Action::Ignored(fault) => dropped = Some(drop_of(fault)),
                 Action::Send(path, bytes) => self.send_control(&path, bytes, out.effects),
-                other => self.of_data_channel(End::Client(item), other, out.effects),
+                other => self.of_data_channel(End::Client(item), other, out),
             }
         }
         self.settle_client(item);
@@ -132,24 +133,28 @@ impl Ovpn {
     }
 
     /// Carries out an action that concerns keys or data packets of a session.
-    fn of_data_channel(&mut self, end: End, action: Action, out: &mut Effects) {
-        let Some((_, link)) = self.ends.links.find_mut(end) else {
+    fn of_data_channel(&mut self, end: End, action: Action, out: &mut CarrierOutput<'_>) {
+        let Some((id, link)) = self.ends.links.find_mut(end) else {
             return;
         };
         let payload = match action {
             Action::Keys(keys) => {
                 if !link.install(&keys, &mut self.rng) {
-                    out.log(
-                        "ovpn,error",
-                        "a key of the data channel is refused".to_owned(),
-                    );
+                    let message = "a key of the data channel is refused".to_owned();
+                    out.effects.log("ovpn,error", message);
                 }
                 return;
             }
-            Action::UseKey(_, key) => return link.send_with(key),
+            Action::UseKey(_, key) => {
+                if link.send_with(key) {
+                    out.events.push(LinkEvent::Changed(id));
+                }
+                return;
+            }
             Action::RetireKey(_, key) => return link.retire(key),
             Action::Mismatch(_, mismatch) => {
-                return out.log("ovpn,warning", format!("{}: {mismatch}", link.path.remote));
+                let message = format!("{}: {mismatch}", link.path.remote);
+                return out.effects.log("ovpn,warning", message);
             }
             Action::Ping(_) => &PING[..],
             Action::NotifyExit(_) => &EXIT,
@@ -158,10 +163,10 @@ impl Ovpn {
         match link.path.transport {
             Transport::Udp => {
                 if let Some(packet) = link.datagram(payload) {
-                    out.push(Effect::Datagram(Box::new(packet)));
+                    out.effects.push(Effect::Datagram(Box::new(packet)));
                 }
             }
-            Transport::Tcp => self.connections.signal(&link.path, payload, out),
+            Transport::Tcp => self.connections.signal(&link.path, payload, out.effects),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dataplane::encap::ovpn::Session;
 use machine::Rng;
 use openvpn::data::{Outgoing, Receiving, Sending, seal_all};
-use openvpn::{DataKeys, Device, Path, SessionId, Traffic};
+use openvpn::{DataKeys, Device, Path, SessionId, Suite, Traffic};
 use wire::Mac;
 
 use super::super::links::LinkState;
@@ -40,6 +40,8 @@ pub(super) struct Link {
     pub(super) peer: Peer,
     /// Addresses are agreed: the end of PPP is no refusal any longer.
     pub(super) is_open: bool,
+    /// Algorithms of the last installed key.
+    suite: Option<Suite>,
     /// Keys for sending by their number.
     keys: BTreeMap<u8, Arc<Sending>>,
 }
@@ -55,6 +57,7 @@ impl Link {
             mac: None,
             peer,
             is_open: false,
+            suite: None,
             keys: BTreeMap::new(),
         }
     }
@@ -77,13 +80,22 @@ impl Link {
         self.session
             .set_receiving(keys.key_id, Some(Arc::new(receiving)));
         self.keys.insert(keys.key_id, Arc::new(sending));
+        self.suite = Some(keys.suite);
         true
     }
 
-    /// Sends with a key from now on.
-    pub(super) fn send_with(&self, key_id: u8) {
+    /// Sends with a key from now on. Returns true for the first key: the interface may run from now on.
+    pub(super) fn send_with(&self, key_id: u8) -> bool {
+        let is_first = self.session.sending().is_none();
         self.session
             .set_sending(self.keys.get(&key_id).map(Arc::clone));
+        is_first
+    }
+
+    /// Returns RouterOS's name of the algorithms, such as `AES-256-CBC/SHA1`; empty before the first key.
+    pub(super) fn encoding(&self) -> String {
+        let suite = self.suite;
+        suite.map_or_else(String::new, |suite| suite.to_string())
     }
 
     /// Removes a key.
@@ -123,6 +135,7 @@ impl Link {
             session: Arc::clone(&self.session),
             has_frames: self.has_frames,
             mac: self.mac,
+            has_key: self.session.sending().is_some(),
         }
     }
 

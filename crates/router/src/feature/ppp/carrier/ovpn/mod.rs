@@ -474,6 +474,10 @@ impl Tunnel for Ovpn {
         Some(link.kind().into())
     }
 
+    fn encoding(&self, link: &Link) -> String {
+        link.encoding()
+    }
+
     fn closed(&mut self, id: LinkId, link: Link, now: Instant, out: &mut CarrierOutput<'_>) {
         self.forget(id, &link, now, out);
         match link.end {

@@ -35,6 +35,8 @@ const SERVER: &str = "/interface/sstp-server/server";
 const IDENTITY: &str = "/system/identity";
 /// Name of the service, and of the protocol in logs.
 const SERVICE: &str = "sstp";
+/// RouterOS: name of the cipher suite of TLS sessions; it is the only suite of RouterOS that the program has.
+const ENCODING: &str = "AES256-GCM-SHA384";
 /// Address and control field of PPP (RFC 1662, 3.1).
 const PPP_ADDRESS: [u8; 2] = [0xff, 0x03];
 /// Largest PPP packet that fits an SSTP packet, in bytes behind its protocol field.
@@ -209,6 +211,7 @@ impl Sstp {
             let message = format!("TLS connection established from {}", opened.remote);
             out.effects.log("sstp,info", message);
         }
+        log_limit(&settings, opened, out.effects);
         self.last_channel = self.last_channel.wrapping_add(1);
         let link = Link {
             connection: opened.connection,
@@ -443,6 +446,10 @@ impl Tunnel for Sstp {
         Some(kind.into())
     }
 
+    fn encoding(&self, _: &Link) -> String {
+        ENCODING.to_owned()
+    }
+
     fn closed(&mut self, _: LinkId, link: Link, now: Instant, out: &mut CarrierOutput<'_>) {
         self.feed(Event::Close(link.connection), now, out);
     }
@@ -464,6 +471,18 @@ impl Tunnel for Sstp {
             (None, _) => SessionKeys::NONE,
         };
         self.feed(Event::Authenticated(call, keys), now, out);
+    }
+}
+
+/// Logs that the length field of SSTP (12 bits) limits the packets of a call to fewer bytes than the settings.
+fn log_limit(settings: &ppp::Settings, opened: &Opened, out: &mut Effects) {
+    let wanted = settings.max_mtu.max(settings.max_mru);
+    if wanted > PAYLOAD {
+        let message = format!(
+            "call with {}: max-mtu and max-mru of {wanted} act as {PAYLOAD}, longer packets are fragmented",
+            opened.remote
+        );
+        out.log("sstp,warning", message);
     }
 }
 
