@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use cli::location::Location;
-use cli::{Cli, Command, Host};
-use command::{calculate, client, docs, expect, planner, reach, trace};
+use cli::{Advise, Cli, Command, Host};
+use command::{advise, calculate, client, docs, expect, planner, reach, trace};
 
 /// Counts allocations, so that the benchmark can say that a packet costs none.
 #[global_allocator]
@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Check(check) => run::config::check(&check),
         Command::Trace(asked) => trace::trace(&asked),
         Command::Test(test) => expect::test(&test),
+        Command::Advise(Advise::Vpn(asked)) => advise::vpn(&asked),
         Command::Reach(asked) => reach::reach(&asked),
         Command::Plan(asked) => planner::plan(&asked),
         Command::Calc(asked) => calculate::calculate(&asked),

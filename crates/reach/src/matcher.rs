@@ -201,7 +201,8 @@ impl<'a> Names<'a> {
 }
 
 impl Matched {
-    /// Limits all classes by a matcher with alternatives: packets fulfil any alternative; with a negated matcher every alternative.
+    /// Limits all classes by a matcher with alternatives: packets fulfil any alternative, and with a negated matcher
+    /// every alternative.
     fn limit(&mut self, alternatives: Vec<(Field, Ranges)>, is_negated: bool) {
         let classes = std::mem::take(&mut self.classes);
         if is_negated {

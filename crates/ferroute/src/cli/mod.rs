@@ -50,6 +50,9 @@ pub(crate) enum Command {
     Test(Test),
     /// List the packets that a configuration lets through, by classes that its rules do not tell apart.
     Reach(Reachability),
+    /// Advise.
+    #[command(subcommand)]
+    Advise(Advise),
     /// Find the bottleneck of a board for expected traffic, and suggest improvements.
     Plan(Plan),
     /// Calculate: rates by layer, TCP windows, token buckets, tunnel overhead, wireless rates, networks.
@@ -220,6 +223,90 @@ impl From<Level> for doctor::Severity {
 /// Returns the board of a name.
 fn board(name: &str) -> Result<&'static Board, String> {
     Board::named(name).map_err(|boards| format!("there are {}", boards.join(", ")))
+}
+
+/// Subjects of advice.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Advise {
+    /// Two VPNs for a need: figures, weaknesses, commands for both ends, and files of clients.
+    Vpn(AdviseVpn),
+}
+
+/// A need for a VPN.
+#[derive(Debug, Args)]
+pub(crate) struct AdviseVpn {
+    /// Who uses the VPN.
+    #[arg(long, value_enum, default_value_t = VpnUser::RoadWarrior)]
+    pub(crate) who: VpnUser,
+    /// Systems of the users, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "SYSTEMS")]
+    pub(crate) clients: Vec<VpnClient>,
+    /// System of the other site.
+    #[arg(long, value_enum, default_value_t = VpnFarEnd::Routeros)]
+    pub(crate) far: VpnFarEnd,
+    /// NAT is between the ends: only the client can begin.
+    #[arg(long)]
+    pub(crate) nat: bool,
+    /// A firewall at the client lets only web traffic out.
+    #[arg(long)]
+    pub(crate) only_https: bool,
+    /// Public address or name of the server, or of the first site.
+    #[arg(long, value_name = "ADDRESS", default_value = "203.0.113.1")]
+    pub(crate) server: String,
+    /// Public address of the second site.
+    #[arg(long, value_name = "ADDRESS", default_value = "198.51.100.1")]
+    pub(crate) client: String,
+    /// Network behind the server.
+    #[arg(long, value_name = "NETWORK", default_value = "192.168.88.0/24")]
+    pub(crate) server_network: ipnet::IpNet,
+    /// Network behind the second site.
+    #[arg(long, value_name = "NETWORK", default_value = "192.168.89.0/24")]
+    pub(crate) client_network: ipnet::IpNet,
+    /// Print the table of characteristics of all VPNs.
+    #[arg(long)]
+    pub(crate) table: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Users of a VPN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VpnUser {
+    /// Single users on the way.
+    RoadWarrior,
+    /// A network of another site.
+    Branch,
+    /// A site with secrets.
+    Secret,
+}
+
+/// Systems of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VpnClient {
+    /// Windows.
+    Windows,
+    /// macOS or iOS.
+    Apple,
+    /// Android.
+    Android,
+    /// Linux.
+    Linux,
+    /// RouterOS.
+    Routeros,
+}
+
+/// Systems of the other site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VpnFarEnd {
+    /// RouterOS.
+    Routeros,
+    /// Azure.
+    Azure,
+    /// AWS.
+    Aws,
+    /// Cisco IOS.
+    Cisco,
 }
 
 /// A question about the packets that pass. The exit code is 4 if --shadow finds rules, or --against opened classes.

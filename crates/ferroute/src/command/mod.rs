@@ -1,5 +1,6 @@
 //! Subcommands that need no router, or use a running one.
 
+pub(crate) mod advise;
 pub(crate) mod assumption;
 pub(crate) mod board;
 pub(crate) mod calculate;

@@ -6,6 +6,7 @@
 //! `FERROUTE_BINARY` selects another binary than the one just built.
 
 mod accounting;
+mod advise;
 mod attack;
 mod bandwidth;
 mod bench_vpn;

@@ -127,7 +127,7 @@ fn join<'a>(clients: &Router<'a>, servers: &Router<'a>, service: &Service, pairs
     }
 }
 
-/// Chooses the server of a client: the port, the protocol and the service name decide; the first server is the fallback.
+/// Chooses the server of a client: port, protocol and service name decide; the first server is the fallback.
 fn choose<'a>(servers: &[&'a Item], client: &Item) -> Option<&'a Item> {
     let fits = |server: &&&Item| {
         ["port", "protocol"]
