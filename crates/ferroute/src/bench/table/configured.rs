@@ -23,6 +23,8 @@ const FAR: &str = "198.18.0.0/15";
 const SOURCE: usize = 26;
 const DESTINATION: usize = 30;
 const PORTS: usize = 34;
+/// Maximum time until the router forwards.
+const PASSES_WITHIN: Duration = Duration::from_secs(60);
 /// Maximum time until the router has the connections of all flows.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(100);
@@ -73,7 +75,7 @@ impl Configured {
             frame[..6].copy_from_slice(&self.macs[0]);
             frame[6..12].copy_from_slice(&address(NOBODY));
             frame[SOURCE..DESTINATION].copy_from_slice(&self.sender.octets());
-            finish(frame);
+            complete(frame);
         }
         frames
     }
@@ -85,7 +87,13 @@ impl Configured {
     pub(super) fn begin_connections(&self, router: &Router, cores: Cores) -> Result<(), String> {
         let mut there = Generator::new("ga1", lab::plan::mac(1, 2), "gb1", cores)?;
         there.load_as_they_are(&self.frames(64))?;
-        there.sweep()?;
+        // Ports of a bridge begin to forward after some seconds.
+        let until = Instant::now() + PASSES_WITHIN;
+        while let Err(error) = there.sweep() {
+            if Instant::now() > until {
+                return Err(format!("{error}; drops of the router: {}", drops(router)?));
+            }
+        }
         let answers = self.answers(&connections(router, "")?);
         if answers.is_empty() {
             return Ok(());
@@ -123,11 +131,18 @@ impl Configured {
             frame[DESTINATION..PORTS].copy_from_slice(&destination.octets());
             frame[PORTS..PORTS + 2].copy_from_slice(&source_port.to_be_bytes());
             frame[PORTS + 2..PORTS + 4].copy_from_slice(&destination_port.to_be_bytes());
-            finish(&mut frame);
+            complete(&mut frame);
             Some(frame)
         };
         connections.iter().filter_map(answer).collect()
     }
+}
+
+/// Writes the length of the datagram in a frame, and the checksums.
+fn complete(frame: &mut [u8]) {
+    let datagram = (frame.len() - PORTS) as u16;
+    frame[PORTS + 4..PORTS + 6].copy_from_slice(&datagram.to_be_bytes());
+    finish(frame);
 }
 
 /// Returns the interface that has the addresses of a port: its bridge, or the port.
@@ -177,6 +192,16 @@ fn connections(router: &Router, and: &str) -> Result<Vec<Value>, String> {
     rows(router, &format!("{print}{and}"))
 }
 
+/// Returns the router's drops by reason.
+fn drops(router: &Router) -> Result<String, String> {
+    let rows = rows(router, "/tool/drop/print")?;
+    let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    let drops = rows.iter().filter(|row| row["packets"] != "0");
+    let drops = drops.map(|row| format!("{} {}", text(row, "packets"), text(row, "reason")));
+    let drops: Vec<_> = drops.collect();
+    Ok(drops.join(", "))
+}
+
 /// Runs a command; returns its rows.
 fn rows(router: &Router, command: &str) -> Result<Vec<Value>, String> {
     let said = exec(&router.control(), command, true)?;
@@ -217,6 +242,6 @@ mod tests {
         let frame = &answers[0];
         assert_eq!(frame[..6], [2, 0, 0, 0, 2, 1]);
         assert_eq!(frame[SOURCE..PORTS], [198, 18, 0, 7, 198, 51, 100, 1]);
-        assert_eq!(frame[PORTS..PORTS + 4], [0, 99, 0x10, 0xe1]);
+        assert_eq!(frame[PORTS..PORTS + 6], [0, 99, 0x10, 0xe1, 0, 26]);
     }
 }

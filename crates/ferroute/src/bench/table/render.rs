@@ -163,7 +163,7 @@ mod tests {
         let json = to_json(&tables);
         let results = &json["tables"][0]["results"];
         assert_eq!(results.as_array().map(Vec::len), Some(14));
-        assert_eq!(results[12]["spread-percent"], 38.2);
+        assert_eq!(results[11]["spread-percent"], 38.2);
         let rates = |results: &Results| {
             let cells = results.lines.iter().flat_map(|line| line.cells);
             cells

@@ -20,6 +20,8 @@ const ETHERNET: u64 = 14;
 /// MTU of the link between the routers, and the packet length of the calculated overhead, in bytes.
 const LINK_MTU: u32 = 1_500;
 const PACKET: u32 = 1_400;
+/// Number of packets for the measurement of overhead.
+const OVERHEAD_PACKETS: u64 = 100;
 
 /// Results of `calc tunnel`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +66,8 @@ pub(super) struct Row {
     pub(super) mbps: f64,
     /// CPU of client and server in percent of a core, during the transfer.
     pub(super) cpu_percent: [f64; 2],
-    /// Bytes of IP on the link over bytes of IP inside, minus 1, in percent.
+    /// Bytes behind the link's Ethernet header over bytes of IP inside, minus 1, in percent: of packets with [`PACKET`]
+    /// bytes, with what the tunnel itself sends meanwhile.
     pub(super) overhead_percent: f64,
     pub(super) mtu: u32,
     pub(super) calculated: Calculated,
@@ -88,8 +91,10 @@ pub(super) fn kind(lab: &Lab, kind: &'static Kind, seconds: u16) -> Result<Row, 
     let mtu = probe.path_mtu()?;
     let duration = Duration::from_secs(seconds.into());
     let idle = probe.latency(duration.min(Duration::from_secs(1)));
-    let stream = Stream::open(lab, ONE, TWO, TWO_ADDRESS)?;
     let before = Counters::read(lab)?;
+    probe.exchange(OVERHEAD_PACKETS, PACKET);
+    let counted = Counters::read(lab)?.since(&before);
+    let stream = Stream::open(lab, ONE, TWO, TWO_ADDRESS)?;
     let cpu = || [client.cpu(), server.cpu()];
     let (cpu_before, begin) = (cpu(), Instant::now());
     let (mbps, loaded) = thread::scope(|scope| {
@@ -99,7 +104,6 @@ pub(super) fn kind(lab: &Lab, kind: &'static Kind, seconds: u16) -> Result<Row, 
         Ok::<_, String>((mbps?, latency.join().map_err(ended)?))
     })?;
     let (cpu_after, nanos) = (cpu(), begin.elapsed().as_nanos() as f64);
-    let counted = Counters::read(lab)?.since(&before);
     let share = |end: usize| (cpu_after[end] - cpu_before[end]) as f64 / nanos * 100.0;
     let calculated = Calculated::of(kind.layers)?;
     Ok(Row {

@@ -39,8 +39,8 @@ pub(super) fn to_markdown(rows: &[Row]) -> String {
     }
     text.push_str(
         "\nOne TCP connection between two hosts, through two routers with one process each, all on the cores of this \
-         machine.\nMbps: payload. CPU: of a core. Overhead: bytes of IP (or PPPoE) on the link over bytes of IP inside, \
-         in the direction of the data;\ncalculated for packets of 1400 bytes. Latency: median of round trips. \
+         machine.\nMbps: payload. CPU: of a core. Overhead: bytes behind the Ethernet header of the link over bytes of IP \
+         inside, of packets of\n1400 bytes, with what the tunnel itself sends. Latency: median of round trips. \
          Talk: MUM Europe 2016, hAP ac, SMB of 1 GB; its overhead\nincludes the headers of Ethernet, IP and TCP.\n",
     );
     text
