@@ -292,6 +292,6 @@ add chain=forward action=drop protocol=tcp dst-port=25
             3
         );
         let rules = sarif["runs"][0]["tool"]["driver"]["rules"].as_array();
-        assert_eq!(rules.map(Vec::len), Some(RULES.len()));
+        assert_eq!(rules.map(Vec::len), Some(RULES.len() + BOARD_RULES.len()));
     }
 }
