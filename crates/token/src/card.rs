@@ -64,8 +64,8 @@ struct Worker {
 }
 
 impl Card {
-    /// Starts the threads. With a PIN of an earlier run the thread `token` looks for the token at once; else the module is
-    /// loaded by the first operation. `report` is called on the thread `token`.
+    /// Starts the threads. The thread `token` loads the module for the first operation; with a PIN of an earlier run it
+    /// looks for the token at once. It also calls `report`.
     ///
     /// # Errors
     /// A thread cannot be started.
