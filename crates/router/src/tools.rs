@@ -4,7 +4,7 @@ use std::task::Waker;
 
 use dataplane::meter::Facility;
 use menu::{Reason, Row};
-use tool::{BandwidthTests, Echoes, Fetches, Ping, Pong, Router, Sniffs};
+use tool::{BandwidthTests, Echoes, Fetches, Ping, Pong, Router, Sniffs, TrafficGenerator};
 
 use crate::drive::Control;
 
@@ -32,6 +32,10 @@ impl Router for Control {
     }
 
     fn bandwidth_tests(&mut self) -> Option<&mut dyn BandwidthTests> {
+        Some(self)
+    }
+
+    fn traffic_generator(&mut self) -> Option<&mut dyn TrafficGenerator> {
         Some(self)
     }
 
