@@ -9,6 +9,7 @@ mod queues;
 mod store;
 mod table;
 mod tap;
+mod through;
 mod tunnels;
 mod update;
 mod veth;
@@ -133,6 +134,7 @@ fn apart(part: &BenchPart) -> Result<u8, String> {
         BenchPart::Pppoe(pppoe) => return pppoe::run(pppoe),
         BenchPart::Queues(queues) => queues::run(queues)?,
         BenchPart::Table(table) => table::run(table)?,
+        BenchPart::Through(through) => through::run(through)?,
         BenchPart::Tunnels(tunnels) => tunnels::run(tunnels)?,
     }
     Ok(0)

@@ -11,8 +11,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use router::board::Board;
 
 pub(crate) use self::bench::{
-    Attack, AttackKind, Bench, BenchPart, Compare, Pppoe, QueueKind, Queues, Table, Tunnel,
-    Tunnels, Via,
+    Attack, AttackKind, Bench, BenchPart, Compare, Pppoe, QueueKind, Queues, Table, Through,
+    Tunnel, Tunnels, Via,
 };
 pub(crate) use self::location::Reach;
 pub(crate) use self::trace::{Test, Trace};
