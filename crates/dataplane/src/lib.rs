@@ -20,6 +20,7 @@ mod deadline;
 mod demux;
 pub mod encap;
 pub mod gate;
+pub mod generator;
 pub mod interface;
 pub mod ipsec;
 pub mod meter;

@@ -9,6 +9,7 @@ use queue::{Leaf, Packet};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::connection::{EntryId, Purge};
+use crate::generator::Generation;
 use crate::punt::{Punt, PuntReason};
 use crate::queueing::{Change, Waiting};
 use crate::stream::StreamRings;
@@ -53,6 +54,8 @@ pub enum Command {
     Forget(EntryId),
     /// End the connections that refer to something that was removed.
     Purge(Purge),
+    /// Begin this test of the traffic generator, or end the running one.
+    Generate(Option<Box<Generation>>),
 }
 
 impl core::fmt::Debug for Command {
@@ -67,6 +70,7 @@ impl core::fmt::Debug for Command {
             Self::Resume(frame, hop) => write!(f, "Resume({frame:?}, {hop:?})"),
             Self::Forget(id) => write!(f, "Forget({id})"),
             Self::Purge(purge) => write!(f, "Purge({purge:?})"),
+            Self::Generate(test) => write!(f, "Generate({test:?})"),
         }
     }
 }

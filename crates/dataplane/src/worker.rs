@@ -19,6 +19,7 @@ use crate::deadline;
 use crate::drop::DropReason;
 use crate::encap;
 use crate::firewall::Firewall;
+use crate::generator::Generation;
 use crate::handover;
 use crate::interface::{Above, InterfaceTable};
 use crate::ipsec;
@@ -106,6 +107,8 @@ pub struct Worker {
     fib: Arc<Fib>,
     reader: Reader,
     outlet: Outlet,
+    /// The running test of the traffic generator.
+    generation: Option<Box<Generation>>,
     scratch: Box<Scratch>,
     vector: Vector,
     /// Frames of a steered port that stay on this worker, and handed-over frames, grouped by port.
@@ -135,6 +138,7 @@ impl Worker {
                 parts.counters,
                 parts.tracker,
             ),
+            generation: None,
             scratch: Scratch::new(),
             vector: Vector::new(),
             kept: Vector::new(),
@@ -245,17 +249,46 @@ impl Worker {
             let is_sampled = self.outlet.meter.begin_span(Subject::Interface);
             let number = self.outlet.receive(at, &mut self.vector);
             step.received += self.vector.len() as u32;
+            self.measure(&cx, number);
             self.received(&cx, number);
             self.outlet.end_span(is_sampled);
             self.walk_agenda(&cx);
         }
-        step.waiting = self.drain_queues(&cx) || !self.outlet.agenda.is_empty();
+        step.waiting = self.generate(&cx);
+        step.waiting |= self.drain_queues(&cx) || !self.outlet.agenda.is_empty();
         self.look_after(&cx);
         step.transmitted = self.outlet.transmit_all(&cx);
         step.streamed = self.outlet.streams.take_passed();
         (step.punted, step.handed_to) = self.outlet.take_wakes();
         self.outlet.end_step(step.is_idle());
         step
+    }
+
+    /// Sends due frames of the traffic generator. Returns true if more are due at once.
+    fn generate(&mut self, cx: &Context<'_>) -> bool {
+        let Some(generation) = &mut self.generation else {
+            return false;
+        };
+        let before = self.outlet.meter.turn(Facility::Networking);
+        let is_due = generation.send(cx, &mut self.outlet);
+        self.outlet.meter.turn(before);
+        is_due
+    }
+
+    /// Takes the frames of the traffic generator's test out of a received vector.
+    fn measure(&mut self, cx: &Context<'_>, port: u16) {
+        let Some(generation) = &mut self.generation else {
+            return;
+        };
+        let Some(binding) = cx.snapshot.port(port) else {
+            return;
+        };
+        if binding.role != Role::Wire {
+            return;
+        }
+        let Outlet { pool, counters, .. } = &mut self.outlet;
+        let (frames, bytes) = generation.receive(&mut self.vector, pool, cx.now);
+        counters.interface(binding.interface).rx.add(frames, bytes);
     }
 
     /// Sends packets that may leave their queues. Returns true if more may leave at once.
@@ -297,7 +330,9 @@ impl Worker {
     /// Returns the time of the next step without new frames; `None` if nothing is due. A time in
     /// the past means now.
     pub fn deadline(&mut self) -> Option<Instant> {
-        deadline::deadline(&mut self.outlet, self.now)
+        let outlet = deadline::deadline(&mut self.outlet, self.now);
+        let generation = self.generation.as_ref().and_then(|test| test.deadline());
+        outlet.into_iter().chain(generation).min()
     }
 
     /// Releases the shared tables until the next step, so that their writer need not wait. The
@@ -317,7 +352,10 @@ impl Worker {
                 | Command::Probe(frame, _)
                 | Command::Resume(frame, _) => self.outlet.pool.free(frame),
                 Command::Attach { mut port, .. } => port.close(&mut self.outlet.pool),
-                Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
+                Command::Detach { .. }
+                | Command::Forget(_)
+                | Command::Purge(_)
+                | Command::Generate(_) => {}
             }
         }
         let outlet = &mut self.outlet;
@@ -351,6 +389,7 @@ impl Worker {
                     self.outlet.memory.tracker.remove(id);
                 }
                 Command::Purge(purge) => self.outlet.memory.tracker.purge(purge),
+                Command::Generate(test) => self.generation = test,
             }
         }
         self.outlet.meter.turn(before);

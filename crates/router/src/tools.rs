@@ -3,7 +3,9 @@
 use std::task::Waker;
 
 use menu::{Reason, Row};
-use tool::{BandwidthTests, Echoes, Fetches, Ping, Pong, Profiles, Router, Sniffs};
+use tool::{
+    BandwidthTests, Echoes, Fetches, Ping, Pong, Profiles, Router, Sniffs, TrafficGenerator,
+};
 
 use crate::drive::Control;
 
@@ -25,6 +27,10 @@ impl Router for Control {
     }
 
     fn bandwidth_tests(&mut self) -> Option<&mut dyn BandwidthTests> {
+        Some(self)
+    }
+
+    fn traffic_generator(&mut self) -> Option<&mut dyn TrafficGenerator> {
         Some(self)
     }
 

@@ -26,6 +26,7 @@ mod speed_test;
 mod table;
 mod traceroute;
 mod traffic;
+mod traffic_generator;
 mod url;
 
 use menu::Menu;
@@ -42,10 +43,11 @@ pub use router::Router;
 pub use running::{Form, Look, Next, RunningTool, Tool, Turn};
 pub use sniff::{Sniffs, View};
 pub use table::{Align, Column, line, table};
+pub use traffic_generator::{GeneratorProgress, TrafficGenerator, figure_cells};
 pub use url::{Scheme, Url};
 
 /// Commands with a tool of their own, by menu and name.
-static TOOLS: [(&str, &str, &dyn Tool); 14] = [
+static TOOLS: [(&str, &str, &dyn Tool); 15] = [
     ("/interface", "monitor-traffic", &traffic::MonitorTraffic),
     ("/interface/pppoe-client", "scan", &sample::Services),
     ("/tool", "bandwidth-test", &bandwidth::BandwidthTestTool),
@@ -60,6 +62,11 @@ static TOOLS: [(&str, &str, &dyn Tool); 14] = [
     ("/tool", "torch", &sniff::SniffTool::TORCH),
     ("/tool", "traceroute", &traceroute::Traceroute),
     ("/tool/sniffer", "quick", &sniff::SniffTool::QUICK),
+    (
+        "/tool/traffic-generator",
+        "quick",
+        &traffic_generator::Quick,
+    ),
 ];
 
 /// Returns the tool of a command. A command that is declared as continuous but has no tool of its own repeats an

@@ -2,7 +2,7 @@
 
 use menu::{Live, Menu, Offline, Row};
 
-use crate::{BandwidthTests, Echoes, Fetches, Profiles, Sniffs, Tool};
+use crate::{BandwidthTests, Echoes, Fetches, Profiles, Sniffs, Tool, TrafficGenerator};
 
 /// The running router with the functions that tools need besides rows and actions.
 ///
@@ -35,6 +35,11 @@ pub trait Router: Live {
 
     /// Bandwidth tests.
     fn bandwidth_tests(&mut self) -> Option<&mut dyn BandwidthTests> {
+        None
+    }
+
+    /// The traffic generator.
+    fn traffic_generator(&mut self) -> Option<&mut dyn TrafficGenerator> {
         None
     }
 

@@ -6,6 +6,7 @@ mod endpoint;
 pub(crate) mod firewall;
 mod forward;
 mod fragments;
+mod generator;
 mod helper;
 mod local;
 mod meter;

@@ -9,6 +9,7 @@ mod queues;
 mod store;
 mod table;
 mod tap;
+mod through;
 mod tunnels;
 mod update;
 mod veth;
@@ -134,6 +135,7 @@ fn apart(part: &BenchPart) -> Result<u8, String> {
         BenchPart::Pppoe(pppoe) => return pppoe::run(pppoe),
         BenchPart::Queues(queues) => queues::run(queues)?,
         BenchPart::Table(table) => table::run(table)?,
+        BenchPart::Through(through) => through::run(through)?,
         BenchPart::Tunnels(tunnels) => tunnels::run(tunnels)?,
         BenchPart::Vpn(vpn) => vpn::run(vpn)?,
     }

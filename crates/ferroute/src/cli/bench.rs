@@ -1,6 +1,8 @@
 //! Command line of `ferroute bench`: the rows, and the other measurements as subcommands.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -61,6 +63,8 @@ pub(crate) enum BenchPart {
     Queues(Queues),
     /// Print this machine's figures in the form of router manufacturers, beside those of some boards.
     Table(Table),
+    /// Measure a device between two ports of this machine: throughput, latency, loss, bursts (RFC 2544, RFC 8219).
+    Through(Through),
     /// Bring up L2TP or PPTP sessions between two routers, and print setup rate and memory.
     Tunnels(Tunnels),
     /// Compare tunnels between two routers: throughput, CPU, overhead, MTU and latency.
@@ -182,6 +186,55 @@ pub(crate) struct Vpn {
     pub(crate) seconds: u16,
     #[command(flatten)]
     pub(crate) formats: Formats,
+}
+
+/// A device between two ports. The ports should have no addresses: the kernel receives their frames, too.
+#[derive(Debug, Args)]
+pub(crate) struct Through {
+    /// Port that sends to the device.
+    #[arg(value_name = "FROM")]
+    pub(crate) from: String,
+    /// Port that receives from the device.
+    #[arg(value_name = "TO")]
+    pub(crate) to: String,
+    /// Frame sizes in bytes, with FCS.
+    #[arg(long, value_delimiter = ',', value_name = "BYTES", default_values_t = [64, 512, 1518])]
+    #[arg(value_parser = clap::value_parser!(u32).range(64..=9018))]
+    pub(crate) frames: Vec<u32>,
+    /// Next hop of a routed device at the first port. Default: a bridge or cable.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) gateway: Option<IpAddr>,
+    /// Address of the first port's end. Default: 198.18.0.2 or 2001:2:0:1::2.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) source: Option<IpAddr>,
+    /// Address of the second port's end. Default: 198.19.0.2 or 2001:2:0:2::2.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) destination: Option<IpAddr>,
+    /// Send IPv6 packets, in frames of at least 84 bytes.
+    #[arg(long)]
+    pub(crate) ipv6: bool,
+    /// Highest load in frames per second. Default: the generator's own limit.
+    #[arg(long, value_name = "PPS")]
+    pub(crate) max_pps: Option<f64>,
+    /// Seconds of sending per trial.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub(crate) seconds: f64,
+    /// Milliseconds without a frame after which the missing ones are lost (RFC 2544 waits for two seconds).
+    #[arg(long, value_name = "MS", default_value_t = 500)]
+    pub(crate) settle_ms: u64,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Draw the loss by load into this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+impl Through {
+    /// Time without a frame after which the missing ones are lost.
+    pub(crate) fn settle(&self) -> Duration {
+        Duration::from_millis(self.settle_ms)
+    }
 }
 
 /// PPPoE sessions that are brought up.

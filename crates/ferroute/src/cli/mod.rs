@@ -11,8 +11,8 @@ use board::Board;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::bench::{
-    Attack, AttackKind, Bench, BenchPart, Compare, Pppoe, QueueKind, Queues, Table, Tunnel,
-    Tunnels, Via, Vpn,
+    Attack, AttackKind, Bench, BenchPart, Compare, Pppoe, QueueKind, Queues, Table, Through,
+    Tunnel, Tunnels, Via, Vpn,
 };
 pub(crate) use self::location::Reach;
 pub(crate) use self::trace::{Test, Trace};

@@ -33,6 +33,7 @@ mod failover;
 mod files;
 mod firewall;
 mod flap;
+mod generator;
 mod guest;
 mod home;
 mod hostplane;

@@ -87,7 +87,7 @@ const PROSE: [(&str, [usize; 4]); 5] = [
 ];
 
 /// Crates that use no file, socket or process outside of their tests.
-const PURE: [&str; 18] = [
+const PURE: [&str; 19] = [
     "access",
     "api",
     "btest",
@@ -97,6 +97,7 @@ const PURE: [&str; 18] = [
     "fib",
     "firewall",
     "frame",
+    "generator",
     "kernels",
     "machine",
     "menu",

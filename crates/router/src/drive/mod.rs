@@ -16,7 +16,7 @@
 //! - answers: `icmp.rs`, `reset.rs`, `check.rs` (paths to checked gateways), `ping.rs`
 //! - bridges: `offload.rs` (switching below the workers)
 //! - watching: `flows.rs` (connection counters, for collectors), `netwatch.rs` (probes by the owner), `fetches.rs`
-//!   (pages), `sniff/` (torch, sniffer)
+//!   (pages), `sniff/` (torch, sniffer), `generator/`
 //! - firewall: `rule_events.rs` (events of rules), `copy.rs` (sniffed copies), `names.rs` (DNS names), `patterns.rs`
 //! - other: `log/mod.rs`, `persistence.rs` (state that survives a restart), `rate.rs`, `asking.rs`, `effects.rs` and
 //!   `objects.rs` (effects of features)
@@ -32,6 +32,7 @@ mod copy;
 mod effects;
 mod fetches;
 mod flows;
+mod generator;
 mod groups;
 pub mod half;
 pub(crate) mod hear;
@@ -205,7 +206,7 @@ pub struct Control {
     pub(crate) now: Instant,
     /// Running page transfers.
     work: CommandWork,
-    /// Torch and sniffer.
+    /// Torch, sniffer and traffic generator.
     pub(crate) instruments: sniff::Instruments,
     /// Time of day, shared with features.
     pub(crate) clock: DayClock,

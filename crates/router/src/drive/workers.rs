@@ -243,7 +243,10 @@ impl Workers {
                 self.discard(frame, DropReason::HandoverFull);
             }
             Command::Attach { mut port, .. } => port.close(&mut self.pool),
-            Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
+            Command::Detach { .. }
+            | Command::Forget(_)
+            | Command::Purge(_)
+            | Command::Generate(_) => {}
         }
     }
 

@@ -64,6 +64,7 @@ impl Control {
                 Ok(Reply { rows, made: None })
             }
             ("/tool/sniffer", _) => self.act_sniffer(store, call),
+            ("/tool/traffic-generator", _) => self.act_generator(store, call),
             ("/ip/route", "check") => {
                 let to = argument(call, "dst-ip").and_then(Value::as_address);
                 let to = to.ok_or_else(|| Reason::no_match("dst-ip"))?;

@@ -70,6 +70,9 @@ impl Live for Control {
             "/tool/meter" => self.meter_rows(filter, each),
             "/system/doctor" => doctor::rows(store, filter, each),
             path if path.starts_with("/tool/sniffer/") => self.sniffed_rows(path, filter, each),
+            path if path.starts_with("/tool/traffic-generator/") => {
+                self.generator_rows(path, filter, each)
+            }
             "/file" => self.file_rows(filter, each),
             "/system/resource/cpu" => self.core_rows(filter, each),
             "/ip/vrf" => give(main_vrf(), filter, each),
@@ -133,6 +136,7 @@ impl Live for Control {
                     row.set(Row::ABOUT, Value::text(remark));
                 }
             }
+            "/tool/traffic-generator" => self.annotate_generator(row),
             "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
             "/system/license" => self.annotate_license(row),

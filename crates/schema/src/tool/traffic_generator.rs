@@ -1,10 +1,10 @@
 //! `/tool/traffic-generator`: generation of test traffic.
 
-use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
+use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Policies, Property};
 
 use crate::declare::{
     APPEND, AS_VALUE, DISABLED_SWITCH, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
-    U32, WITHOUT_PAGING, argument, between, idle_command, shown, yes,
+    U32, WITHOUT_PAGING, argument, between, command, idle_command, shown, yes,
 };
 use crate::fragment::COMMENT;
 
@@ -78,7 +78,9 @@ pub(crate) static MENU: Menu = Menu {
             "Maximum delay of the distribution",
         )
         .default("100us"),
-        Property::new("stats-samples-to-keep", U32, "Number of samples kept").default("100"),
+        Property::new("stats-samples-to-keep", U32, "Number of samples kept")
+            .default("100")
+            .inert(),
         shown("running", Kind::Bool, "Running"),
         shown(
             "latency-distribution-samples",
@@ -92,7 +94,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ]],
     commands: &[
-        idle_command(
+        command(
             "inject",
             "Send a packet",
             &[
@@ -121,7 +123,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle_command(
+        command(
             "quick",
             "Send packets and show the packets received",
             &[
@@ -148,8 +150,9 @@ pub(crate) static MENU: Menu = Menu {
                 argument("tx-template", TEMPLATES, "Packet template to send"),
                 WITHOUT_PAGING,
             ],
-        ),
-        idle_command(
+        )
+        .repeating(),
+        command(
             "start",
             "Start sending",
             &[
@@ -171,9 +174,15 @@ pub(crate) static MENU: Menu = Menu {
                 argument("tx-template", TEMPLATES, "Packet template to send"),
             ],
         ),
-        idle_command("stop", "Stop sending", &[]),
+        command("stop", "Stop sending", &[]),
     ],
-    effect: Effect::None,
+    // Frames of any sender and content leave the router.
+    command_policies: &[
+        ("inject", Policies::TEST.or(Policies::WRITE)),
+        ("quick", Policies::TEST),
+        ("start", Policies::TEST.or(Policies::WRITE)),
+        ("stop", Policies::TEST.or(Policies::WRITE)),
+    ],
     ..Menu::new(
         "/tool/traffic-generator",
         MenuShape::Settings,
@@ -408,7 +417,6 @@ pub(crate) static PACKET_TEMPLATE: Menu = Menu {
     space: Some("packet-template"),
     key: Some("name"),
     kind: "template",
-    effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/packet-template",
         MenuShape::List,
@@ -436,7 +444,6 @@ pub(crate) static PORTS: Menu = Menu {
     space: Some("traffic-generator-port"),
     key: Some("name"),
     kind: "port",
-    effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/port",
         MenuShape::List,
@@ -491,7 +498,6 @@ pub(crate) static RAW_TEMPLATE: Menu = Menu {
     space: Some("packet-template"),
     key: Some("name"),
     kind: "raw-template",
-    effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/raw-packet-template",
         MenuShape::List,
@@ -531,7 +537,6 @@ pub(crate) static STREAM: Menu = Menu {
     space: Some("traffic-generator-stream"),
     key: Some("name"),
     kind: "str",
-    effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/stream",
         MenuShape::List,
@@ -550,7 +555,6 @@ pub(crate) static LATENCY: Menu = Menu {
         shown("graph", Kind::Text, "Graph"),
     ]],
     columns: &["latency", "count", "share"],
-    effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/stats/latency-distribution",
         MenuShape::Rows,
@@ -644,7 +648,6 @@ pub(crate) static STATS_STREAM: Menu = Menu {
         shown("jitter", Kind::Text, "Jitter"),
     ]],
     columns: &["seq", "id", "tx-packet", "rx-packet", "lost-packet"],
-    effect: Effect::None,
     ..Menu::new(
         "/tool/traffic-generator/stats/stream",
         MenuShape::Rows,

@@ -21,6 +21,7 @@ use tool::{Sniffs, View};
 use self::filter::CaptureInterfaces;
 use self::sniffer::Sniffer;
 use super::Control;
+use super::generator::state::GeneratorTest;
 
 /// Maximum number of open instruments, without the sniffer.
 const MOST: usize = 32;
@@ -39,6 +40,8 @@ pub(crate) struct Instruments {
     last: u64,
     open: BTreeMap<u64, Open>,
     pub(super) sniffer: Sniffer,
+    /// The traffic generator's running or last test.
+    pub(super) generator: GeneratorTest,
     tapped: BTreeSet<InterfaceId>,
 }
 

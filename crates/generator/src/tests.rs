@@ -1,0 +1,3 @@
+mod frames;
+mod measuring;
+mod searching;

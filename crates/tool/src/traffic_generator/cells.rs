@@ -1,0 +1,52 @@
+//! Cells of the generator's figures, in the columns of RouterOS.
+
+use std::time::Duration;
+
+use generator::Figures;
+use menu::{Row, Value};
+
+use crate::ping::{number, time};
+
+/// Adds the cells of an interval between two figures. Frames that were sent before the interval and have not returned
+/// are lost. Smallest and largest latency are those since the start.
+pub fn figure_cells(row: &mut Row, before: &Figures, now: &Figures, seconds: f64) {
+    let lost = |figures: &Figures, overdue: u64| {
+        figures.gaps().max(overdue.saturating_sub(figures.unique()))
+    };
+    let lost_before = lost(before, 0);
+    // The figures since the start have no earlier ones: frames on their way do not count.
+    let lost = lost(now, before.sent).saturating_sub(lost_before);
+    let bits = |bytes: u64| Value::BitRate((bytes as f64 * 8.0 / seconds) as i64);
+    let (sent_bytes, received_bytes) = (
+        now.sent_bytes - before.sent_bytes,
+        now.received_bytes - before.received_bytes,
+    );
+    let sent = now.sent - before.sent;
+    row.set("tx-packet", number(sent));
+    row.set("tx-byte", number(sent_bytes));
+    row.set("tx-rate", bits(sent_bytes));
+    row.set("rx-packet", number(now.received - before.received));
+    row.set("rx-byte", number(received_bytes));
+    row.set("rx-rate", bits(received_bytes));
+    row.set("rx-ooo", number(now.late - before.late));
+    row.set(
+        "rx-bad-csum",
+        number(now.bad_checksum - before.bad_checksum),
+    );
+    row.set("lost-packet", number(lost));
+    let lost_bytes = lost * sent_bytes.checked_div(sent).unwrap_or(0);
+    row.set("lost-byte", number(lost_bytes));
+    row.set("lost-rate", bits(lost_bytes));
+    row.set("lost-ratio", Value::share(lost, sent));
+    let sum = now.latency_sum.wrapping_sub(before.latency_sum);
+    let mean = sum.checked_div(now.received - before.received);
+    let span = |nanos: u64| time(Duration::from_nanos(nanos));
+    if let (Some(min), Some(mean)) = (now.latency_min, mean) {
+        row.set("lat-min", span(min));
+        row.set("lat-avg", span(mean));
+        row.set("lat-max", span(now.latency_max));
+    }
+    if let Some(jitter) = now.jitter() {
+        row.set("jitter", span(jitter));
+    }
+}
