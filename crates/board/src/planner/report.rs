@@ -140,7 +140,8 @@ fn recommendations(loads: &Evaluation, advice: &Advice) -> String {
             |loads: &Evaluation| loads.processor().map_or_else(|| String::from("?"), percent);
         let _ = writeln!(
             text,
-            "switching puts all switched ports on one lane; with hw=no {}, and the processor has {} in place of {}",
+            "switching puts all switched ports on one lane; with hw=no {}{}, and the processor has {} in place of {}",
+            if software.carries() { "it fits: " } else { "" },
             busiest(software),
             cost(software),
             match loads.processor() {
@@ -180,7 +181,8 @@ fn recommendations(loads: &Evaluation, advice: &Advice) -> String {
             words.join("; ")
         );
     }
-    if loads.is_overloaded() && advice.moves.is_none() {
+    let fits_in_software = { advice.without_switching.as_ref() }.is_some_and(Evaluation::carries);
+    if loads.is_overloaded() && advice.moves.is_none() && !fits_in_software {
         text.push_str("no assignment of its ports that was tried carries it\n");
     }
     text

@@ -77,6 +77,13 @@ fn switching_moves_ports_to_one_lane_and_the_cost_of_software_is_named() {
     );
     assert!(text.contains("with hw=no"), "{text}");
 
+    let (loads, advice) = on("hEX", &["ether3-ether1=800M", "ether4-ether2=800M"], &setup);
+    assert_eq!(share(&loads, "lane 1"), 1.6);
+    let hex = Board::named("hEX").expect("known");
+    let text = report(hex, hex.hardware().expect("known"), &loads, &advice);
+    assert!(text.contains("with hw=no it fits: "), "{text}");
+    assert!(!text.contains("no assignment"), "{text}");
+
     let (loads, advice) = on("hEX", &["ether1-ether2=900M/900M"], &setup);
     assert_eq!(loads.processor(), None);
     let software = advice.without_switching.expect("it is a hEX");
