@@ -31,6 +31,7 @@ mod failover;
 mod files;
 mod firewall;
 mod flap;
+mod graphs;
 mod guest;
 mod home;
 mod hostplane;

@@ -49,7 +49,6 @@ pub mod patterns;
 mod persistence;
 mod pieces;
 mod ping;
-mod profiles;
 mod publish;
 mod published;
 mod pulse;
@@ -106,6 +105,7 @@ use crate::intent::{Intent, ItemId, Name};
 use crate::link_modes::PortLink;
 use crate::object::Objects;
 use crate::port_numbers::PortNumbers;
+use crate::profiles::RunningProfile;
 use crate::records::Records;
 
 use half::{Half, Means, TimerKey, Waiting};
@@ -222,7 +222,7 @@ pub struct Control {
     /// Rates of interfaces, and the history of traffic and load.
     pub(crate) rates: rate::Rates,
     /// The running profile of workers.
-    pub(crate) profile: profiles::RunningProfile,
+    pub(crate) profile: RunningProfile,
     /// Resources of the host.
     pub(crate) resources: Resources,
     /// Bridge ports that are switched below the workers.
@@ -310,7 +310,7 @@ impl Control {
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
-            profile: profiles::RunningProfile::default(),
+            profile: RunningProfile::default(),
             resources: Resources::default(),
             offload: offload::Offload::default(),
             inactive_rules: BTreeMap::new(),

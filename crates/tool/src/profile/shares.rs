@@ -11,7 +11,7 @@ use super::{IDLE, Selection, TOTAL};
 const REST: &str = "rest";
 /// Name of the clocks of the names beyond the bound of a profile.
 const OTHERS: &str = "others";
-/// Name of the time in which a thread could have run, but another one had its processor.
+/// Name of the time in which a worker waited for its processor while another thread ran there.
 const STOLEN: &str = "stolen";
 /// Value of `cpu` for threads that are no workers.
 const HOST: &str = "host";
@@ -113,7 +113,7 @@ impl WorkerShares {
         }
     }
 
-    /// Returns the share of some clocks, without the time in which others had the processor.
+    /// Returns the share of `clocks` in the elapsed clocks, reduced by the waiting time of the worker.
     fn share(&self, clocks: u64) -> f64 {
         clocks as f64 / self.clocks.max(1) as f64 * self.ran
     }
