@@ -53,19 +53,26 @@ impl Echoes for Control {
 
 impl Profiles for Control {
     fn begin(&mut self, subject: ProfileSubject) -> Result<(), Reason> {
-        self.profile.begin(subject, self.workers.counters())
+        self.instruments
+            .profile
+            .begin(subject, self.workers.counters())
     }
 
     fn end(&mut self, subject: ProfileSubject) {
-        self.profile.end(subject, self.workers.counters());
+        self.instruments
+            .profile
+            .end(subject, self.workers.counters());
     }
 
     fn read(&self) -> ProfileReading {
-        let subject = self.profile.subject();
+        let subject = self.instruments.profile.subject();
         let names = subject.map(|subject| self.profiled_names(subject));
         let names = names.unwrap_or_default();
         ProfileReading {
-            workers: self.profile.clocks(self.workers.counters(), &names),
+            workers: self
+                .instruments
+                .profile
+                .clocks(self.workers.counters(), &names),
             host: self.resources.time.clone(),
         }
     }

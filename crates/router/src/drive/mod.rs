@@ -105,7 +105,6 @@ use crate::intent::{Intent, ItemId, Name};
 use crate::link_modes::PortLink;
 use crate::object::Objects;
 use crate::port_numbers::PortNumbers;
-use crate::profiles::RunningProfile;
 use crate::records::Records;
 
 use half::{Half, Means, TimerKey, Waiting};
@@ -221,8 +220,6 @@ pub struct Control {
     pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
     /// Rates of interfaces, and the history of traffic and load.
     pub(crate) rates: rate::Rates,
-    /// The running profile of workers.
-    pub(crate) profile: RunningProfile,
     /// Resources of the host.
     pub(crate) resources: Resources,
     /// Bridge ports that are switched below the workers.
@@ -310,7 +307,6 @@ impl Control {
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
-            profile: RunningProfile::default(),
             resources: Resources::default(),
             offload: offload::Offload::default(),
             inactive_rules: BTreeMap::new(),

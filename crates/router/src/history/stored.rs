@@ -1,8 +1,8 @@
 //! History on disk: a record for each minute of the last day and each hour of the last year, in a log in the state
 //! folder.
 //!
-//! The log's number of a record is its minute modulo [`MINUTES`], or [`MINUTES`] plus its hour modulo [`HOURS`], so that
-//! a record replaces the one of a day, or a year, before. Record: version, span (0 for a minute, 1 for an hour), minute
+//! The log's number of a record is its minute modulo [`MINUTES`], or [`MINUTES`] plus its hour modulo [`HOURS`]: a
+//! record replaces the one of a day, or a year, before. Record: version, span (0 for a minute, 1 for an hour), minute
 //! since 1970 (u64), shares of the facilities (count, then u16 each), packets and resources (u64 each), and the
 //! interfaces, then the queues (count, then each: length of the name, name, two rates in bits per second as u64).
 //! Numbers are little endian. With all interfaces and queues of the bounds, a record has 3.5 KB and the log 35 MB.

@@ -21,6 +21,7 @@ use tool::{Sniffs, View};
 use self::filter::CaptureInterfaces;
 use self::sniffer::Sniffer;
 use super::Control;
+use crate::profiles::RunningProfile;
 
 /// Maximum number of open instruments, without the sniffer.
 const MOST: usize = 32;
@@ -40,6 +41,8 @@ pub(crate) struct Instruments {
     open: BTreeMap<u64, Open>,
     pub(super) sniffer: Sniffer,
     tapped: BTreeSet<InterfaceId>,
+    /// The running profile of workers.
+    pub(crate) profile: RunningProfile,
 }
 
 /// An open instrument.

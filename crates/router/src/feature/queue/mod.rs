@@ -136,8 +136,8 @@ impl Queues {
         names.map(|(node, name)| (node, name.to_string())).collect()
     }
 
-    /// Returns the bytes that simple queues passed since the start, upload and download, at most of `most` queues: those
-    /// with these names, and others if `all` is true.
+    /// Returns the bytes that simple queues passed since the start (upload, download), of at most `most` queues: those
+    /// with these names, then others if `all` is true.
     pub(crate) fn totals<'a>(
         &self,
         named: impl Iterator<Item = &'a str>,
