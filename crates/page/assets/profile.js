@@ -44,14 +44,15 @@ export function profileDisplay(latest) {
   }
 }
 
-/** Returns number, load and shares of each worker in percent; rows without a number are one worker. */
+/** Returns number, load and shares of each worker in percent; rows without a number are one worker. Omits other threads. */
 function byWorker(rows) {
   const workers = new Map();
   for (const row of rows) {
+    if (row.cpu === "host") continue;
     const number = row.cpu ?? "0", share = parseFloat(row.usage) || 0;
     if (!workers.has(number)) workers.set(number, { number, busy: 0, shares: new Map() });
     if (row.name === "total") workers.get(number).busy = share;
-    else if (row.name !== "idle") workers.get(number).shares.set(row.name, share);
+    else if (row.name !== "idle" && row.name !== "stolen") workers.get(number).shares.set(row.name, share);
   }
   return [...workers.values()];
 }

@@ -22,6 +22,7 @@
 
 mod bundle;
 mod describe;
+mod graphs;
 mod tools;
 
 use std::sync::LazyLock;
@@ -31,6 +32,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use bundle::{BundleError, Module, bundle};
 pub use describe::{describe, menu, properties, searched};
+pub use graphs::{Chart, GraphUnit, chart_section, chart_svg, graph_links, graph_page};
 pub use tools::describe_tools;
 
 /// The script within the page, which loads the page again if a file did not arrive. A separate file could be missing,

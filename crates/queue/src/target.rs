@@ -64,7 +64,8 @@ pub(crate) fn masked(address: u128, ipv6: bool, len: u8) -> u128 {
 }
 
 impl Target {
-    pub(crate) fn covers(&self, ipv6: bool, address: u128, interface: u32) -> bool {
+    /// Returns true if the target has an address (IPv4 in the low 32 bits), or is the interface.
+    pub fn covers(&self, ipv6: bool, address: u128, interface: u32) -> bool {
         match *self {
             Self::Prefix {
                 ipv6: of,

@@ -27,6 +27,7 @@ pub(crate) mod dns;
 pub(crate) mod echo;
 pub(crate) mod flows;
 pub(crate) mod gateway;
+pub(crate) mod graphing;
 pub(crate) mod hear;
 pub(crate) mod ipsec;
 mod l2tp;

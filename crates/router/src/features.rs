@@ -28,6 +28,7 @@ use crate::feature::discovery::Neighbourhood;
 use crate::feature::dns::Dns;
 use crate::feature::echo::Echo;
 use crate::feature::flows::Flows;
+use crate::feature::graphing::Graphs;
 use crate::feature::hear::{ReceiveOutcome, ReceivedPacket};
 use crate::feature::ipsec::{Ipsec, Proofs};
 use crate::feature::l2tp_ether::L2tpEthers;
@@ -62,7 +63,7 @@ use crate::records::Recalled;
 use crate::running::Running;
 
 /// Number of features.
-const COUNT: usize = 44;
+const COUNT: usize = 45;
 
 /// The features of a router.
 #[derive(Debug)]
@@ -97,6 +98,8 @@ pub(crate) struct Features {
     pub(crate) ssh: Ssh,
     /// Mails to send.
     pub(crate) mails: Mails,
+    /// Settings of graphs.
+    pub(crate) graphs: Graphs,
     loop_protection: LoopProtection,
     /// Bonds.
     pub(crate) bonds: Bonds,
@@ -186,6 +189,7 @@ impl Features {
             bandwidth_server: BandwidthServer::default(),
             ssh: Ssh::default(),
             mails: Mails::default(),
+            graphs: Graphs::default(),
             loop_protection: LoopProtection::default(),
             bonds: Bonds::default(),
             switches: Switches::default(),
@@ -244,6 +248,7 @@ impl Features {
             &self.bandwidth_server,
             &self.ssh,
             &self.mails,
+            &self.graphs,
             &self.dhcp_relays,
             &self.loop_protection,
             &self.bonds,
@@ -298,6 +303,7 @@ impl Features {
             &mut self.bandwidth_server,
             &mut self.ssh,
             &mut self.mails,
+            &mut self.graphs,
             &mut self.dhcp_relays,
             &mut self.loop_protection,
             &mut self.bonds,

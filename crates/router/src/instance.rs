@@ -95,6 +95,21 @@ impl Instance {
         self.control.history(query)
     }
 
+    /// Returns the graphs that a client may see.
+    pub fn graph_index(&self, client: IpAddr) -> history::pictures::GraphIndex {
+        self.control.graph_index(client)
+    }
+
+    /// Returns a graph of `/tool/graphing`; `None` if it does not exist or the client may not see it.
+    pub fn graph(
+        &self,
+        kind: history::pictures::GraphKind,
+        name: &str,
+        client: IpAddr,
+    ) -> Option<history::pictures::Graph> {
+        self.control.graph(kind, name, client)
+    }
+
     /// Whether all configured ports have a device.
     pub fn has_its_ports(&self) -> bool {
         self.control.missed.is_empty()
@@ -376,6 +391,7 @@ impl Instance {
 
     /// Notes a clean stop, and lets the store finish its work.
     pub fn end(&mut self) {
+        self.control.store_history();
         let _ = self.store.note(RUNNING, None);
         self.store.settle_journal();
     }

@@ -37,6 +37,7 @@ pub mod plan;
 mod port_numbers;
 pub mod private;
 mod probe;
+mod profiles;
 pub mod read;
 mod recompute_set;
 pub mod records;

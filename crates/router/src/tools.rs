@@ -1,10 +1,12 @@
 //! Commands of tools that run until they are stopped.
 
+use std::collections::BTreeMap;
 use std::task::Waker;
 
 use menu::{Reason, Row};
 use tool::{
-    BandwidthTests, Echoes, Fetches, Ping, Pong, Profiles, Router, Sniffs, TrafficGenerator,
+    BandwidthTests, Echoes, Fetches, Ping, Pong, ProfileReading, ProfileSubject, Profiles, Router,
+    Sniffs, TrafficGenerator,
 };
 
 use crate::drive::Control;
@@ -50,5 +52,48 @@ impl Echoes for Control {
 
     fn take(&mut self, ticket: u64) -> Option<Pong> {
         self.take_pong(ticket)
+    }
+}
+
+impl Profiles for Control {
+    fn begin(&mut self, subject: ProfileSubject) -> Result<(), Reason> {
+        self.instruments
+            .profile
+            .begin(subject, self.workers.counters())
+    }
+
+    fn end(&mut self, subject: ProfileSubject) {
+        self.instruments
+            .profile
+            .end(subject, self.workers.counters());
+    }
+
+    fn read(&self) -> ProfileReading {
+        let subject = self.instruments.profile.subject();
+        let names = subject.map(|subject| self.profiled_names(subject));
+        let names = names.unwrap_or_default();
+        ProfileReading {
+            workers: self
+                .instruments
+                .profile
+                .clocks(self.workers.counters(), &names),
+            host: self.resources.time.clone(),
+        }
+    }
+}
+
+impl Control {
+    /// Returns the names of all keys that workers may sample by a subject.
+    fn profiled_names(&self, subject: ProfileSubject) -> BTreeMap<u64, String> {
+        match subject {
+            ProfileSubject::Facility => BTreeMap::new(),
+            ProfileSubject::Rule => self.firewall.rule_names(),
+            ProfileSubject::Queue => self.features.queues.node_names(),
+            ProfileSubject::Tunnel | ProfileSubject::Interface => {
+                let all = self.layout.interfaces.iter();
+                all.map(|(id, entry)| (id.slot() as u64, entry.name.to_string()))
+                    .collect()
+            }
+        }
     }
 }

@@ -57,10 +57,7 @@ pub(crate) fn vector(
         Entry::Sessions => (vector.frames().first()).map_or(InterfaceId::NONE, |one| one.ingress),
     };
     if outlet.meter.samples(Subject::Interface) {
-        match entry {
-            Entry::Sessions => outlet.hit_each(vector, |frame| frame.ingress.slot() as u32),
-            _ => outlet.meter.hit(id.slot() as u64, vector.len() as u32),
-        }
+        hit_ingress(entry, id, vector, outlet);
     }
     let Some(mut entrance) = Entrance::new(cx.interfaces, id) else {
         for frame in vector.drain() {
@@ -112,6 +109,15 @@ pub(crate) fn vector(
         demultiplex(cx, &entrance, frames, &mut scratch.tags, counting);
     }
     packets(cx, &entrance, vector, scratch, outlet);
+}
+
+/// Adds the frames of a vector to the current span of a profile, under their ingress interface `id`.
+#[cold]
+fn hit_ingress(entry: Entry, id: InterfaceId, vector: &Vector, outlet: &mut Outlet) {
+    match entry {
+        Entry::Sessions => outlet.hit_each(vector, |frame| frame.ingress.slot() as u32),
+        _ => outlet.meter.hit(id.slot() as u64, vector.len() as u32),
+    }
 }
 
 /// Walks the frames of an IP interface after demux.

@@ -3,6 +3,7 @@
 mod content;
 mod events;
 mod files;
+mod graphs;
 mod history;
 mod origin;
 mod reply;
@@ -154,6 +155,11 @@ impl Visitor {
         }
         if let Some(command) = below(path, "/run").map(str::to_owned) {
             return self.run(request, command).await;
+        }
+        if let Some(rest) = below(path, "/graphs").map(str::to_owned)
+            && request.method() == Method::GET
+        {
+            return self.graphs(&rest, request.headers()).await;
         }
         if let Some(authority) = list_of(path) {
             return self.revoked(authority).await;

@@ -1,4 +1,5 @@
-//! Processor time of the router's threads (proc(5): `/proc/self/task`; Linux, `Documentation/scheduler/sched-stats.rst`).
+//! Processor time of the router's threads: `/proc/self/task` (proc(5)), whose `schedstat` Linux describes in
+//! `Documentation/scheduler/sched-stats.rst`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

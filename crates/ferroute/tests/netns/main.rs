@@ -34,6 +34,7 @@ mod files;
 mod firewall;
 mod flap;
 mod generator;
+mod graphs;
 mod guest;
 mod home;
 mod hostplane;

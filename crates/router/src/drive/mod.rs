@@ -50,7 +50,6 @@ pub mod patterns;
 mod persistence;
 mod pieces;
 mod ping;
-mod profiles;
 mod publish;
 mod published;
 mod pulse;
@@ -222,8 +221,6 @@ pub struct Control {
     pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
     /// Rates of interfaces, and the history of traffic and load.
     pub(crate) rates: rate::Rates,
-    /// The running profile of workers.
-    pub(crate) profile: profiles::RunningProfile,
     /// Resources of the host.
     pub(crate) resources: Resources,
     /// Bridge ports that are switched below the workers.
@@ -311,7 +308,6 @@ impl Control {
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
-            profile: profiles::RunningProfile::default(),
             resources: Resources::default(),
             offload: offload::Offload::default(),
             inactive_rules: BTreeMap::new(),

@@ -1,16 +1,21 @@
 //! The history as JSON, for the page.
 
+use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use dataplane::meter::Facility;
 use frame::InterfaceId;
 use frame::shortcut::Handler;
 use menu::json;
 
-use super::{FACILITIES, MAX_INTERFACES, Packets, Rate, Sample, Series, Span};
+use super::graphing::{GraphKind, Graphing};
+use super::pictures::{Graph, GraphIndex};
+use super::{FACILITIES, MAX_INTERFACES, MAX_QUEUES, Machine, Packets, Rate, Sample, Series, Span};
 use crate::compile::LayoutEntry;
 use crate::drive::Control;
+use crate::intent::Name;
 use crate::object::DYNAMIC;
 use crate::store::leases::Leases;
 
@@ -38,10 +43,8 @@ fn is_configured(entry: &LayoutEntry) -> bool {
 impl Control {
     /// Adds a sample of the current counters.
     pub(crate) fn record_history(&mut self) {
-        let all = self.layout.interfaces.iter();
-        let tracked = all.filter(|(_, entry)| is_configured(entry) && !entry.loopback);
-        let tracked = tracked.take(MAX_INTERFACES);
-        let tracked: Vec<_> = tracked.map(|(id, entry)| (*id, &entry.name)).collect();
+        let graphing = Arc::clone(&self.features.graphs.graphing);
+        let tracked = self.tracked_interfaces(&graphing);
         for (id, name) in &tracked {
             self.rates.history.adopt(*id, name);
         }
@@ -59,22 +62,118 @@ impl Control {
             interfaces: interfaces.into_iter(),
             clocks,
             packets: self.packets_of_paths(),
+            machine: self.machine_in_use(),
+            queues: self.graphed_queues(&graphing),
         };
+        self.rates.history.graphing = graphing;
         self.rates.history.add(self.now, sample);
         self.write_minute();
     }
 
-    /// Writes the averages of the last minute to the log, once the minute is complete.
+    /// Returns the configured interfaces that have a history: those that `/tool/graphing` names, then others in the
+    /// order of their ids, at most [`MAX_INTERFACES`].
+    fn tracked_interfaces(&self, graphing: &Graphing) -> BTreeMap<InterfaceId, Name> {
+        let layout = &self.layout;
+        let is_tracked = |entry: &LayoutEntry| is_configured(entry) && !entry.loopback;
+        let (named, _) = graphing.named(GraphKind::Interface);
+        let named = named.filter_map(|name| layout.named(name));
+        let others = layout.interfaces.iter().map(|(id, entry)| (*id, entry));
+        let mut tracked = BTreeMap::new();
+        for (id, entry) in named.chain(others) {
+            if tracked.len() == MAX_INTERFACES {
+                break;
+            }
+            if is_tracked(entry) {
+                tracked.insert(id, entry.name.clone());
+            }
+        }
+        tracked
+    }
+
+    /// Returns the load of all processors in percent, and the bytes of memory and disk in use.
+    fn machine_in_use(&self) -> Machine {
+        let known = &self.resources;
+        [
+            known.cpu_load,
+            known.total_memory.saturating_sub(known.free_memory),
+            known.total_disk.saturating_sub(known.free_disk),
+        ]
+    }
+
+    /// Returns the bytes of the simple queues that `/tool/graphing` names.
+    fn graphed_queues(&self, graphing: &Graphing) -> Vec<(String, [u64; 2])> {
+        let (named, all) = graphing.named(GraphKind::Queue);
+        self.features.queues.totals(named, all, MAX_QUEUES)
+    }
+
+    /// Adds the averages of the last minute and hour to the log, once they are complete, and writes the log as often as
+    /// `/tool/graphing store-every` says; every minute without graphs.
     fn write_minute(&mut self) {
         let minute = self.unix_minute();
         let name = |id| self.layout.name(id).to_owned();
-        let Some(record) = self.rates.history.take_minute(minute, name) else {
+        let history = &mut self.rates.history;
+        let ended = history.take_ended(minute, name);
+        if ended.is_empty() {
             return;
-        };
-        if let Err(error) = self.rates.history.stored.write(&record) {
+        }
+        ended.iter().for_each(|record| history.stored.add(record));
+        let graphing = &self.rates.history.graphing;
+        if !graphing.is_used() || minute.is_multiple_of(graphing.store_minutes.max(1)) {
+            self.store_history();
+        }
+    }
+
+    /// Writes the minutes and hours that wait.
+    pub(crate) fn store_history(&mut self) {
+        if let Err(error) = self.rates.history.stored.write() {
             let message = format!("the history of traffic cannot be stored: {error}");
             self.features.log.add("system,error", message);
         }
+    }
+
+    /// Returns the graphs that a client may see.
+    pub(crate) fn graph_index(&self, client: IpAddr) -> GraphIndex {
+        let graphing = &self.features.graphs.graphing;
+        let history = &self.rates.history;
+        let interfaces = { history.interfaces.keys() }
+            .map(|id| (GraphKind::Interface, self.layout.name(*id).to_owned()));
+        let queues = history
+            .queues
+            .keys()
+            .map(|name| (GraphKind::Queue, name.clone()));
+        let resources = GraphKind::RESOURCES.map(|kind| (kind, String::new()));
+        let all = interfaces.chain(queues).chain(resources);
+        GraphIndex {
+            refresh_seconds: graphing.refresh_seconds,
+            graphs: all
+                .filter(|(kind, name)| self.admits_to_graph(*kind, name, client))
+                .collect(),
+        }
+    }
+
+    /// Returns a graph; `None` if it does not exist or the client may not see it.
+    pub(crate) fn graph(&self, kind: GraphKind, name: &str, client: IpAddr) -> Option<Graph> {
+        if !self.admits_to_graph(kind, name, client) {
+            return None;
+        }
+        let history = &self.rates.history;
+        let pictures = match kind {
+            GraphKind::Interface => history.interface_pictures(self.layout.named(name)?.0)?,
+            GraphKind::Queue => history.queue_pictures(name)?,
+            resource => history.resource_pictures(resource),
+        };
+        Some(Graph {
+            kind,
+            name: name.to_owned(),
+            refresh_seconds: self.features.graphs.graphing.refresh_seconds,
+            pictures,
+        })
+    }
+
+    fn admits_to_graph(&self, kind: GraphKind, name: &str, client: IpAddr) -> bool {
+        let is_target = || self.features.queues.is_target(name, client);
+        let graphing = &self.features.graphs.graphing;
+        graphing.admits(kind, name, client, is_target)
     }
 
     /// Returns the complete minutes since 1970; 0 before.

@@ -1,6 +1,6 @@
 //! `/tool/graphing`: traffic and resource graphs.
 
-use menu::{Effect, Family, Flag, Kind, Menu, MenuShape, Property};
+use menu::{Family, Flag, Kind, Menu, MenuShape, Property};
 
 use crate::declare::{between, yes};
 use crate::fragment::COMMENT_DISABLED;
@@ -22,7 +22,6 @@ pub(crate) static MENU: Menu = Menu {
         )
         .default("300"),
     ]],
-    effect: Effect::None,
     ..Menu::new("/tool/graphing", MenuShape::Settings, "Graphs")
 };
 
@@ -47,7 +46,6 @@ pub(crate) static INTERFACES: Menu = Menu {
     ],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["interface", "allow-address", "store-on-disk"],
-    effect: Effect::None,
     ..Menu::new(
         "/tool/graphing/interface",
         MenuShape::List,
@@ -82,7 +80,6 @@ pub(crate) static QUEUES: Menu = Menu {
         "store-on-disk",
         "allow-target",
     ],
-    effect: Effect::None,
     ..Menu::new(
         "/tool/graphing/queue",
         MenuShape::List,
@@ -105,7 +102,6 @@ pub(crate) static RESOURCES: Menu = Menu {
     ],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["allow-address", "store-on-disk"],
-    effect: Effect::None,
     ..Menu::new(
         "/tool/graphing/resource",
         MenuShape::List,

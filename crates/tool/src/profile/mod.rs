@@ -33,7 +33,7 @@ pub(crate) struct Profile;
 /// The workers to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Selection {
-    /// The sum of all workers, and the other threads.
+    /// The sum of all workers, with the other threads of the router.
     Total,
     /// Each worker.
     All,
@@ -66,6 +66,8 @@ struct Profiling {
     has_begun: bool,
     /// The reading of the last update.
     before: Option<ProfileReading>,
+    /// The last two measurements of the host, which measures at its own pace.
+    hosts: [Option<HostTime>; 2],
     /// Effective number of samples of all workers so far.
     samples: f64,
 }
@@ -82,6 +84,7 @@ impl Tool for Profile {
             subject: ProfileSubject::parse(given.text("by").as_deref())?,
             has_begun: false,
             before: None,
+            hosts: [None, None],
             samples: 0.0,
         }))
     }
@@ -121,8 +124,14 @@ impl RunningTool for Profiling {
             .map(|worker| worker.sampled.samples)
             .sum();
         let is_sampled = self.subject != ProfileSubject::Facility;
+        if now.host.as_ref().map(|host| host.at) != self.hosts[1].as_ref().map(|host| host.at) {
+            self.hosts[0] = core::mem::replace(&mut self.hosts[1], now.host.take());
+        }
         let before = self.before.replace(now.clone());
-        let rows = before.map(|before| shares::rows(self.selection, is_sampled, &before, &now));
+        let rows = before.map(|mut before| {
+            [before.host, now.host] = self.hosts.clone();
+            shares::rows(self.selection, is_sampled, &before, &now)
+        });
         Ok(Look {
             rows,
             next: Next::At(turn.now.saturating_add(self.interval)),

@@ -91,7 +91,7 @@ pub struct WorkerClocks {
     pub sampled: SampledClocks,
 }
 
-/// A reading of all workers and of the host.
+/// Clocks of all workers and times of the host at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProfileReading {
     /// Clocks of each worker.

@@ -22,6 +22,7 @@ use self::filter::CaptureInterfaces;
 use self::sniffer::Sniffer;
 use super::Control;
 use super::generator::state::GeneratorTest;
+use crate::profiles::RunningProfile;
 
 /// Maximum number of open instruments, without the sniffer.
 const MOST: usize = 32;
@@ -43,6 +44,8 @@ pub(crate) struct Instruments {
     /// The traffic generator's running or last test.
     pub(super) generator: GeneratorTest,
     tapped: BTreeSet<InterfaceId>,
+    /// The running profile of workers.
+    pub(crate) profile: RunningProfile,
 }
 
 /// An open instrument.

@@ -16,6 +16,7 @@ mod simple;
 mod tests;
 mod tree;
 
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::rule::Clock;
@@ -133,6 +134,22 @@ impl Queues {
     pub(crate) fn node_names(&self) -> BTreeMap<u64, String> {
         let names = self.simple.nodes().chain(self.trees.nodes());
         names.map(|(node, name)| (node, name.to_string())).collect()
+    }
+
+    /// Returns the bytes that simple queues passed since the start (upload, download), of at most `most` queues: those
+    /// with these names, then others if `all` is true.
+    pub(crate) fn totals<'a>(
+        &self,
+        named: impl Iterator<Item = &'a str>,
+        all: bool,
+        most: usize,
+    ) -> Vec<(String, [u64; 2])> {
+        self.simple.totals(named, all, most)
+    }
+
+    /// Returns true if a client is a target of the simple queue with this name.
+    pub(crate) fn is_target(&self, name: &str, client: IpAddr) -> bool {
+        self.simple.is_target(name, client)
     }
 
     /// Describes the queues that a packet passes, in order. `egress` is the egress interface of

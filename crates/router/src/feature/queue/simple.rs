@@ -3,6 +3,7 @@
 //!
 //! Each queue changes on its own. Inner queues are built after their parent and removed before it.
 
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::queueing::{self, Change};
@@ -93,6 +94,46 @@ impl Simples {
         self.all.values().flat_map(|one| {
             let branches = one.branches.iter().flatten().flatten();
             branches.flat_map(|branch| branch.nodes().map(|node| (node, &one.settings.name)))
+        })
+    }
+
+    /// Returns the bytes that queues passed: those with these names, then others if `all` is true, at most `most`.
+    pub(super) fn totals<'a>(
+        &self,
+        named: impl Iterator<Item = &'a str>,
+        all: bool,
+        most: usize,
+    ) -> Vec<(String, [u64; 2])> {
+        let named = named.filter_map(|name| self.by_name.get(name).copied());
+        let others = self.all.keys().copied().filter(|_| all);
+        let mut chosen = BTreeSet::new();
+        chosen.extend(named.take(most));
+        chosen.extend(others.take(most - chosen.len()));
+        let total = |id: ItemId| {
+            let one = self.all.get(&id)?;
+            let bytes = |at: usize| {
+                let branches = one.branches.as_ref()?;
+                Some(branches[at].as_ref()?.node.counts().bytes)
+            };
+            let both = [0, 1].map(|at| bytes(at).unwrap_or(0));
+            Some((one.settings.name.to_string(), both))
+        };
+        chosen.into_iter().filter_map(total).collect()
+    }
+
+    /// Returns true if an address is in a target network of the queue with this name.
+    pub(super) fn is_target(&self, name: &str, address: IpAddr) -> bool {
+        let queue = self.by_name.get(name).and_then(|id| self.all.get(id));
+        let (ipv6, bits) = match address.to_canonical() {
+            IpAddr::V4(address) => (false, u128::from(u32::from(address))),
+            IpAddr::V6(address) => (true, address.into()),
+        };
+        queue.is_some_and(|queue| {
+            let mut targets = queue.settings.targets.iter();
+            targets.any(|target| match target {
+                SimpleTarget::Network(network) => network.covers(ipv6, bits, 0),
+                SimpleTarget::Interface(_) => false,
+            })
         })
     }
 

@@ -7,9 +7,7 @@ use dataplane::counters::Counters;
 use dataplane::meter::Facility;
 use dataplane::profile::{Profile, Sampled, Subject};
 use menu::Reason;
-use tool::{ProfileReading, ProfileSubject, Profiles, SampledClocks, WorkerClocks};
-
-use super::Control;
+use tool::{ProfileSubject, SampledClocks, WorkerClocks};
 
 /// The profile that workers currently sample.
 #[derive(Debug, Default)]
@@ -31,12 +29,20 @@ const fn subject_of(subject: ProfileSubject) -> Option<Subject> {
     }
 }
 
-impl Profiles for Control {
-    fn begin(&mut self, subject: ProfileSubject) -> Result<(), Reason> {
+impl RunningProfile {
+    /// Begins to sample by a subject on all workers, or joins the running profile.
+    ///
+    /// # Errors
+    /// A profile by another subject is running.
+    pub(crate) fn begin<'a>(
+        &mut self,
+        subject: ProfileSubject,
+        workers: impl Iterator<Item = &'a Counters>,
+    ) -> Result<(), Reason> {
         let Some(sampled) = subject_of(subject) else {
             return Ok(());
         };
-        match &mut self.profile.running {
+        match &mut self.running {
             Some((running, users)) if *running == subject => *users += 1,
             Some((running, _)) => {
                 let word = ProfileSubject::WORDS[*running as usize];
@@ -46,43 +52,53 @@ impl Profiles for Control {
             }
             None => {
                 let begin = |counters: &Counters| counters.begin_profile(sampled);
-                self.profile.samples = self.workers.counters().map(begin).collect();
-                self.profile.running = Some((subject, 1));
+                self.samples = workers.map(begin).collect();
+                self.running = Some((subject, 1));
             }
         }
         Ok(())
     }
 
-    fn end(&mut self, subject: ProfileSubject) {
-        match &mut self.profile.running {
+    /// Ends what [`Self::begin`] began; the last command by the subject ends the sampling.
+    pub(crate) fn end<'a>(
+        &mut self,
+        subject: ProfileSubject,
+        workers: impl Iterator<Item = &'a Counters>,
+    ) {
+        match &mut self.running {
             Some((running, users)) if *running == subject && *users > 1 => *users -= 1,
             Some((running, _)) if *running == subject => {
-                self.profile.running = None;
-                self.workers.counters().for_each(Counters::end_profile);
+                self.running = None;
+                workers.for_each(Counters::end_profile);
             }
             _ => {}
         }
     }
 
-    fn read(&self) -> ProfileReading {
-        let running = self.profile.running.map(|(subject, _)| subject);
-        let names = running.map(|subject| self.profiled_names(subject));
-        let workers = self.workers.counters().enumerate();
-        let workers = workers.map(|(at, counters)| {
+    /// Returns the subject that workers sample.
+    pub(crate) fn subject(&self) -> Option<ProfileSubject> {
+        self.running.map(|(subject, _)| subject)
+    }
+
+    /// Returns the clocks of each worker; `names` has the names of keys.
+    pub(crate) fn clocks<'a>(
+        &self,
+        workers: impl Iterator<Item = &'a Counters>,
+        names: &BTreeMap<u64, String>,
+    ) -> Vec<WorkerClocks> {
+        let samples = self.samples.iter().filter(|_| self.running.is_some());
+        let samples = samples.map(Some).chain(core::iter::repeat(None));
+        let clocks = workers.zip(samples).map(|(counters, profile)| {
             let activities = Facility::ALL.iter();
             let activities = activities.map(|own| (own.name(), counters.clocks(*own)));
-            let sampled = names.as_ref().zip(self.profile.samples.get(at));
             WorkerClocks {
                 activities: activities.collect(),
-                sampled: sampled.map_or_else(SampledClocks::default, |(names, profile)| {
+                sampled: profile.map_or_else(SampledClocks::default, |profile| {
                     named(profile.read(), names)
                 }),
             }
         });
-        ProfileReading {
-            workers: workers.collect(),
-            host: self.resources.time.clone(),
-        }
+        clocks.collect()
     }
 }
 
@@ -97,21 +113,5 @@ fn named(read: Sampled, names: &BTreeMap<u64, String>) -> SampledClocks {
         others: read.others,
         busy: read.busy,
         samples,
-    }
-}
-
-impl Control {
-    /// Returns the names of all keys that workers may sample by a subject.
-    fn profiled_names(&self, subject: ProfileSubject) -> BTreeMap<u64, String> {
-        match subject {
-            ProfileSubject::Facility => BTreeMap::new(),
-            ProfileSubject::Rule => self.firewall.rule_names(),
-            ProfileSubject::Queue => self.features.queues.node_names(),
-            ProfileSubject::Tunnel | ProfileSubject::Interface => {
-                let all = self.layout.interfaces.iter();
-                all.map(|(id, entry)| (id.slot() as u64, entry.name.to_string()))
-                    .collect()
-            }
-        }
     }
 }
