@@ -141,3 +141,23 @@ fn a_tunnel_that_carries_itself_drops_its_packets_for_their_depth() {
         works(&lab, "one", "ping -q -c 1 -W 1 10.2.0.2")
     });
 }
+
+/// The packets of the connection that carries the session wait for the session.
+#[test]
+fn a_stream_that_carries_itself_ends_by_its_keepalive_and_comes_back() {
+    let test = "a_stream_that_carries_itself_ends_by_its_keepalive_and_comes_back";
+    let Some(lab) = have(test, &["ping"]).then(|| lab(test, &SITES)).flatten() else {
+        return;
+    };
+    let server = SSTP.serve(&lab, "");
+    let client = SSTP.dial(&lab, SSTP.keepalive);
+    let reaches = || works(&lab, "one", "ping -q -c 1 -W 1 10.2.0.2");
+    until("a packet gets through", reaches);
+    client.exec("/ip/route/add dst-address=192.0.2.2/32 gateway=sstp-out1");
+    until("the session ends", || {
+        client.log().contains("sstp-out1: terminating...")
+    });
+    client.exec("/ip/route/remove [find dst-address=192.0.2.2/32]");
+    until("the tunnel works again", reaches);
+    assert_eq!(server.rows("/ppp/active/print").len(), 1);
+}
