@@ -1,6 +1,8 @@
 //! Prints how many frames of the traffic generator one core builds and measures in memory per second:
 //! `cargo run --release -p bench --example generator`.
 
+#![expect(clippy::disallowed_methods, reason = "it measures real time")]
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant as Clock;

@@ -125,7 +125,6 @@ pub(crate) const AREAS: &[Area] = &[
             "/ip/firewall/calea",
             "/tool/calea",
             "/tool/netinstall",
-            "/tool/traffic-generator",
             "/tool/traffic-monitor",
         ],
     ),

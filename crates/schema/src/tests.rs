@@ -91,7 +91,8 @@ const FOR_READERS: &str = "\
     /log/debug /log/error /log/info /log/warning /radius/incoming/monitor /radius/monitor \
     /system/configuration/diff \
     /tool/bandwidth-test /tool/calculate /tool/fetch /tool/flood-ping /tool/ip-scan /tool/ping /tool/ping-speed \
-    /tool/profile /tool/sniffer/quick /tool/speed-test /tool/torch /tool/trace /tool/traceroute";
+    /tool/profile /tool/sniffer/quick /tool/speed-test /tool/torch /tool/trace /tool/traceroute \
+    /tool/traffic-generator/quick";
 
 #[test]
 fn group_read_may_run_only_commands_that_change_nothing() {

@@ -8,7 +8,7 @@ use menu::{Row, Value};
 use crate::ping::{number, time};
 
 /// Adds the cells of an interval between two figures. Frames that were sent before the interval and have not returned
-/// are lost. Smallest and largest latency are those since the start.
+/// are lost. Smallest and largest latency are those since the start. Figures of a test that began anew count as 0.
 pub fn figure_cells(row: &mut Row, before: &Figures, now: &Figures, seconds: f64) {
     let lost = |figures: &Figures, overdue: u64| {
         figures.gaps().max(overdue.saturating_sub(figures.unique()))
@@ -18,20 +18,23 @@ pub fn figure_cells(row: &mut Row, before: &Figures, now: &Figures, seconds: f64
     let lost = lost(now, before.sent).saturating_sub(lost_before);
     let bits = |bytes: u64| Value::BitRate((bytes as f64 * 8.0 / seconds) as i64);
     let (sent_bytes, received_bytes) = (
-        now.sent_bytes - before.sent_bytes,
-        now.received_bytes - before.received_bytes,
+        now.sent_bytes.saturating_sub(before.sent_bytes),
+        now.received_bytes.saturating_sub(before.received_bytes),
     );
-    let sent = now.sent - before.sent;
+    let sent = now.sent.saturating_sub(before.sent);
     row.set("tx-packet", number(sent));
     row.set("tx-byte", number(sent_bytes));
     row.set("tx-rate", bits(sent_bytes));
-    row.set("rx-packet", number(now.received - before.received));
+    row.set(
+        "rx-packet",
+        number(now.received.saturating_sub(before.received)),
+    );
     row.set("rx-byte", number(received_bytes));
     row.set("rx-rate", bits(received_bytes));
-    row.set("rx-ooo", number(now.late - before.late));
+    row.set("rx-ooo", number(now.late.saturating_sub(before.late)));
     row.set(
         "rx-bad-csum",
-        number(now.bad_checksum - before.bad_checksum),
+        number(now.bad_checksum.saturating_sub(before.bad_checksum)),
     );
     row.set("lost-packet", number(lost));
     let lost_bytes = lost * sent_bytes.checked_div(sent).unwrap_or(0);
@@ -39,7 +42,7 @@ pub fn figure_cells(row: &mut Row, before: &Figures, now: &Figures, seconds: f64
     row.set("lost-rate", bits(lost_bytes));
     row.set("lost-ratio", Value::share(lost, sent));
     let sum = now.latency_sum.wrapping_sub(before.latency_sum);
-    let mean = sum.checked_div(now.received - before.received);
+    let mean = sum.checked_div(now.received.saturating_sub(before.received));
     let span = |nanos: u64| time(Duration::from_nanos(nanos));
     if let (Some(min), Some(mean)) = (now.latency_min, mean) {
         row.set("lat-min", span(min));
