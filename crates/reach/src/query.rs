@@ -165,6 +165,7 @@ impl<'a> Router<'a> {
         }
         let wan = names.config.wan();
         let numbers = match from {
+            "wan" if wan.is_empty() => self.default_route(),
             "wan" => names.interfaces_that(|name| wan.contains(name)),
             from => names.interfaces_that(|name| name == from || names.config.is_in(name, from)),
         };
@@ -172,6 +173,27 @@ impl<'a> Router<'a> {
             true => Err(Mistake::Unknown(from.to_owned())),
             false => Ok(class.limited(Field::Ingress, &numbers)),
         }
+    }
+
+    /// Returns the interfaces towards the gateways of default routes.
+    fn default_route(&self) -> Ranges {
+        let names = &self.names;
+        let menu = if names.is_ipv6 {
+            "/ipv6/route"
+        } else {
+            "/ip/route"
+        };
+        let routes = names.config.enabled(menu).into_iter();
+        let routes = routes.filter(|route| shown(route, "dst-address").ends_with("/0"));
+        let interfaces = routes.flat_map(|route| {
+            let gateway = shown(route, "gateway");
+            let numbers = match addresses(&gateway) {
+                Some(range) => self.interfaces_towards(range),
+                None => names.interfaces_that(|name| name == gateway),
+            };
+            numbers.iter().collect::<Vec<_>>()
+        });
+        Ranges::new(interfaces)
     }
 
     /// Returns the interfaces whose own networks overlap a range of addresses. If there are none: the interfaces of the

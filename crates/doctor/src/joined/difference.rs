@@ -1,9 +1,12 @@
 //! A difference between both ends of a tunnel.
 
+use std::collections::BTreeMap;
+
 use crate::rule::{ItemId, Severity};
 
-/// Derives a WireGuard public key from a private key, both in base64; `None` if the private key is not valid.
-pub type PublicKey = fn(&str) -> Option<String>;
+/// Public WireGuard keys by private keys, both in base64. Private keys that the configurations do not state are absent:
+/// a router generates them.
+pub type PublicKeys = BTreeMap<String, String>;
 
 /// One end of a difference.
 #[derive(Clone, Debug, PartialEq, Eq)]

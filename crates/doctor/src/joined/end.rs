@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use menu::{Item, Store};
 
-use super::difference::{Difference, PublicKey, Value};
+use super::difference::{Difference, PublicKeys, Value};
 use crate::config::{Config, shown, title};
 use crate::rule::Severity;
 
@@ -24,7 +24,7 @@ pub(super) struct Router<'a> {
     /// Index of the configuration: 0 or 1.
     pub(super) index: usize,
     pub(super) config: Config<'a>,
-    pub(super) public: PublicKey,
+    pub(super) public: &'a PublicKeys,
     addresses: BTreeSet<IpAddr>,
     /// True if a provider assigns addresses.
     pub(super) is_assigned: bool,
@@ -42,7 +42,7 @@ pub(super) enum Aim {
 }
 
 impl<'a> Router<'a> {
-    pub(super) fn new(index: usize, store: &'a Store, public: PublicKey) -> Self {
+    pub(super) fn new(index: usize, store: &'a Store, public: &'a PublicKeys) -> Self {
         let config = Config::of(store);
         let addresses = ["/ip/address", "/ipv6/address"].map(|menu| config.enabled(menu));
         let addresses = addresses.iter().flatten();

@@ -18,7 +18,7 @@ mod tests;
 
 use menu::Store;
 
-pub use difference::{Difference, PublicKey, Value};
+pub use difference::{Difference, PublicKeys, Value};
 use end::Router;
 
 /// Result of a comparison.
@@ -32,7 +32,7 @@ pub struct Comparison {
 
 /// Compares the ends of all tunnels between two routers. The cost grows with the number of items, not with the number
 /// of their pairs.
-pub fn compare(first: &Store, second: &Store, public: PublicKey) -> Comparison {
+pub fn compare(first: &Store, second: &Store, public: &PublicKeys) -> Comparison {
     let routers = [
         Router::new(0, first, public),
         Router::new(1, second, public),

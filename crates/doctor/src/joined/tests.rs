@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use menu::Store;
 
-use super::{Comparison, compare};
+use super::{Comparison, PublicKeys, compare};
 
-/// Stands for the derivation of a public key.
-fn public(private: &str) -> Option<String> {
-    (!private.is_empty()).then(|| format!("Z{}", &private[1..]))
+/// Returns public keys of all private keys in the tests.
+fn public() -> PublicKeys {
+    let privates = ["A", "C"].map(|letter| format!("{}E=", letter.repeat(42)));
+    let keys = privates.map(|private| (private.clone(), format!("Z{}", &private[1..])));
+    keys.into_iter().collect()
 }
 
 fn store(text: &str) -> Store {
@@ -24,7 +26,7 @@ fn store(text: &str) -> Store {
 }
 
 fn between(first: &str, second: &str) -> Comparison {
-    compare(&store(first), &store(second), public)
+    compare(&store(first), &store(second), &public())
 }
 
 /// Returns the properties of the differences.
@@ -281,7 +283,7 @@ fn commands_make_the_ends_agree() {
         (SESSIONS, "port=8443", "port=443"),
     ] {
         let mut stores = [store(pair[0]), store(&pair[1].replace(from, to))];
-        let found = compare(&stores[0], &stores[1], public);
+        let found = compare(&stores[0], &stores[1], &public());
         for (at, command) in found
             .differences
             .iter()
@@ -290,7 +292,7 @@ fn commands_make_the_ends_agree() {
             let report = script::check(&mut stores[*at], command);
             assert!(report.refused.is_empty(), "{command}: {:?}", report.refused);
         }
-        let left = compare(&stores[0], &stores[1], public);
+        let left = compare(&stores[0], &stores[1], &public());
         assert_eq!(left.differences, [], "{to}");
     }
 }

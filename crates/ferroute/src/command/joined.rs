@@ -1,7 +1,7 @@
 //! Both ends of the tunnels between several routers, compared: as text, JSON, and commands.
 
 use doctor::Severity;
-use doctor::joined::{Difference, Value, compare};
+use doctor::joined::{Difference, PublicKeys, Value, compare};
 use menu::{Store, visible};
 use script::Report;
 use serde_json::{Value as Json, json};
@@ -13,6 +13,8 @@ pub(crate) struct Router {
     file: String,
     store: Store,
     report: Report,
+    /// Public WireGuard keys of the private keys in the text.
+    keys: PublicKeys,
 }
 
 impl Router {
@@ -20,10 +22,21 @@ impl Router {
     pub(crate) fn new(file: String, text: &str) -> Self {
         let mut store = schema::store();
         let report = script::check(&mut store, text);
+        let privates = store
+            .items("/interface/wireguard")
+            .map(|item| item.text("private-key"));
+        // The import generates keys that the text lacks.
+        let stated = privates.filter(|private| !private.is_empty() && text.contains(private));
+        let keys = stated.filter_map(|private| {
+            let public = router::wireguard_public_key(private)?;
+            Some((private.to_owned(), public))
+        });
+        let keys = keys.collect();
         Self {
             file,
             store,
             report,
+            keys,
         }
     }
 
@@ -78,7 +91,9 @@ impl<'a> Comparisons<'a> {
         };
         for (at, second) in routers.iter().enumerate() {
             for first in &routers[..at] {
-                let found = compare(&first.store, &second.store, router::wireguard_public_key);
+                let keys = first.keys.iter().chain(&second.keys);
+                let keys = keys.map(|(private, public)| (private.clone(), public.clone()));
+                let found = compare(&first.store, &second.store, &keys.collect());
                 let tunnels = found.tunnels.into_iter();
                 all.tunnels.extend(
                     tunnels.map(|tunnel| format!("{} and {}: {tunnel}", first.file, second.file)),

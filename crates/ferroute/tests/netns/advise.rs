@@ -19,7 +19,9 @@ const RULES: &str = "/ip/firewall/filter/add chain=input action=accept connectio
 fn base(site: u8) -> String {
     format!(
         "/ip/address/add address=10.{site}.0.1/24 interface=ether1\n\
-         /ip/address/add address=192.0.2.{site}/24 interface=ether2\n"
+         /ip/address/add address=192.0.2.{site}/24 interface=ether2\n\
+         /ip/route/add gateway=192.0.2.{}\n",
+        3 - site
     )
 }
 

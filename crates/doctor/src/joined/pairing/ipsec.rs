@@ -21,6 +21,7 @@ fn peer_ends<'a>(own: &Router<'a>, far: &Router<'a>) -> Vec<End<'a>> {
     for identity in own.config.enabled("/ip/ipsec/identity") {
         identities.entry(identity.text("peer")).or_insert(identity);
     }
+    let policies = by_peer(own);
     let peers = own.config.enabled("/ip/ipsec/peer").into_iter();
     let ends = peers.map(|peer| {
         let address = shown(peer, "address");
@@ -29,7 +30,7 @@ fn peer_ends<'a>(own: &Router<'a>, far: &Router<'a>) -> Vec<End<'a>> {
             .find_map(|len| address.strip_suffix(len));
         let remote = remote.unwrap_or(&address).to_owned();
         let mut end = End::new(own.index, peer, remote, far);
-        end.keys = [String::new(), String::new()];
+        end.keys = selector_keys(policies.get(peer.text("name")));
         end.with(
             Role::Profile,
             own.named("/ip/ipsec/profile", peer.text("profile")),
@@ -37,6 +38,21 @@ fn peer_ends<'a>(own: &Router<'a>, far: &Router<'a>) -> Vec<End<'a>> {
         .with(Role::Identity, identities.get(peer.text("name")).copied())
     });
     ends.collect()
+}
+
+/// Returns the selectors of a peer's policies as this end has them, and as the other end mirrors them.
+fn selector_keys(policies: Option<&Vec<&Item>>) -> [String; 2] {
+    let key = |properties: [&str; 2]| {
+        let policies = policies.into_iter().flatten();
+        let selectors = policies.map(|policy| properties.map(|name| shown(policy, name)).join(">"));
+        let mut selectors: Vec<_> = selectors.collect();
+        selectors.sort();
+        selectors.join(" ")
+    };
+    [
+        key(["src-address", "dst-address"]),
+        key(["dst-address", "src-address"]),
+    ]
 }
 
 /// Pairs the policies of joined peers: mirrored selectors first, the rest in order.

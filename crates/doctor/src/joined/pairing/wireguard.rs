@@ -41,7 +41,7 @@ fn interfaces<'a>(router: &Router<'a>) -> BTreeMap<&'a str, Interface<'a>> {
         let interface = Interface {
             item,
             networks: router.networks(name),
-            public_key: (router.public)(item.text("private-key")),
+            public_key: router.public.get(item.text("private-key")).cloned(),
         };
         (name, interface)
     });
