@@ -23,10 +23,10 @@ pub(super) fn to_markdown(tables: &[Results]) -> String {
             text.push('\n');
         }
     }
-    let _ = write!(
+    let _ = writeln!(
         text,
         "{}`spread`: measurements differ by more than {MAX_SPREAD_PERCENT} % of the median (10th to 90th percentile), \
-         so there is no figure.\n",
+         so there is no figure.",
         NOTES.trim_start()
     );
     text
