@@ -69,13 +69,13 @@ pub fn chart_section(chart: &Chart<'_>) -> String {
         chart_svg(chart)
     );
     for (at, label) in chart.labels.iter().enumerate() {
-        let values = chart.samples.iter().map(|sample| sample[at]);
+        let mut values = chart.samples.iter().map(|sample| sample[at]);
         let count = values.clone().count().max(1) as u128;
         let sum: u128 = values.clone().map(u128::from).sum();
         let show = |value: u64| amount(value, chart.unit);
         let most = show(values.clone().max().unwrap_or(0));
         let mean = show(u64::try_from(sum / count).unwrap_or(u64::MAX));
-        let last = show(values.last().unwrap_or(0));
+        let last = show(values.next_back().unwrap_or(0));
         let separator = if at > 0 { "<br>" } else { "" };
         let _ = write!(
             text,
