@@ -14,7 +14,10 @@ const NUMBERS_RANGES: Kind = Kind::List(&Kind::Range("-", &U32));
 const BYTES: Kind = Kind::List(&between(0, 255));
 const V4_RANGES: Kind = Kind::List(&Kind::Addresses(Family::V4));
 const V6_PREFIXES: Kind = Kind::List(&Kind::Prefix(Family::V6));
-const MAC_MASKS: Kind = Kind::List(&Kind::Tuple("/", &[Kind::Mac, Kind::Mac]));
+const MAC_MASKS: Kind = Kind::List(&Kind::Either(
+    &Kind::Mac,
+    &Kind::Tuple("/", &[Kind::Mac, Kind::Mac]),
+));
 const MAC_PROTOCOLS: Kind = Kind::List(&Kind::Or(
     &[
         "arp",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use board::Board;
 use doctor::{BOARD_RULES, Cost, Finding, RULES, Rule, Severity};
-use menu::{Id, Store, visible};
+use menu::{Store, visible};
 use router::board::Asks;
 use script::Report;
 use serde_json::{Value, json};
