@@ -128,6 +128,18 @@ impl Meter {
         self.sampler.hit(key, packets);
     }
 
+    /// Adds packets that belong to no key to the current span.
+    #[cold]
+    pub(crate) fn miss(&mut self, packets: u32) {
+        self.sampler.miss(packets);
+    }
+
+    /// Stops the clock of the current span.
+    #[cold]
+    pub(crate) fn stop_clock(&mut self) {
+        self.sampler.stop_clock();
+    }
+
     /// Ends a span, whose packets share its clocks.
     #[cold]
     pub(crate) fn end_span(&mut self, counters: &Counters) {

@@ -211,11 +211,17 @@ impl Outlet {
         }
     }
 
-    /// Ends a span of rules, whose packets share its clocks.
+    /// Ends a span of rules over `frames` frames, which share its clocks. Frames that no rule counted, as those of
+    /// FastTrack, are charged to no rule.
     #[cold]
-    pub(crate) fn end_rule_span(&mut self) {
+    pub(crate) fn end_rule_span(&mut self, frames: u32) {
         let (rules, meter) = (&mut self.memory.rules, &mut self.meter);
-        rules.end_sample(|rule, packets| meter.hit(u64::from(rule), packets));
+        let mut hits = 0_u32;
+        rules.end_sample(|rule, packets| {
+            hits = hits.saturating_add(packets);
+            meter.hit(u64::from(rule), packets);
+        });
+        meter.miss(frames.saturating_sub(hits));
         meter.end_span(&self.counters);
     }
 

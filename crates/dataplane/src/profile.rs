@@ -64,17 +64,6 @@ pub struct Sampled {
     pub squares: u64,
 }
 
-impl Sampled {
-    /// Returns the effective number of samples: steps that take long count for more (Kish's formula).
-    pub fn effective(&self) -> f64 {
-        let busy = self.busy as f64 / f64::from(1 << SQUARE_SHIFT);
-        match self.squares {
-            0 => self.steps as f64,
-            squares => busy * busy / squares as f64,
-        }
-    }
-}
-
 impl Profile {
     /// Creates an empty profile.
     pub fn new(subject: Subject) -> Self {
@@ -142,10 +131,14 @@ pub(crate) struct Sampler {
     random: u32,
     /// Counter value at the begin of the current span.
     since: u64,
+    /// Clocks of the current span, once its clock is stopped.
+    spent: Option<u64>,
     /// Keys of the current span with their packets.
     hits: Vec<(u64, u32)>,
     /// Packets of the keys beyond [`HITS`].
     others: u32,
+    /// Packets of no key, whose share of the clocks is charged to nothing.
+    missed: u32,
 }
 
 impl Sampler {
@@ -154,8 +147,10 @@ impl Sampler {
             subject: 0,
             random: 0x2545_f491,
             since: 0,
+            spent: None,
             hits: Vec::with_capacity(HITS),
             others: 0,
+            missed: 0,
         }
     }
 
@@ -187,7 +182,7 @@ impl Sampler {
     #[cold]
     pub(crate) fn begin_span(&mut self) {
         self.hits.clear();
-        self.others = 0;
+        (self.others, self.missed, self.spent) = (0, 0, None);
         self.since = tsc();
     }
 
@@ -205,12 +200,26 @@ impl Sampler {
         }
     }
 
-    /// Ends a span: its packets share its clocks. A span without packets is charged to nothing.
+    /// Adds packets that belong to no key.
+    #[cold]
+    pub(crate) fn miss(&mut self, packets: u32) {
+        self.missed = self.missed.saturating_add(packets);
+    }
+
+    /// Stops the clock of the current span: what follows in the span finds its keys.
+    #[cold]
+    pub(crate) fn stop_clock(&mut self) {
+        self.spent = Some(tsc().saturating_sub(self.since));
+    }
+
+    /// Ends a span: its packets share its clocks. A span without keys is charged to nothing.
     #[cold]
     pub(crate) fn end_span(&mut self, profile: Option<&Profile>) {
-        let spent = tsc().saturating_sub(self.since);
+        let spent = self.spent.take();
+        let spent = spent.unwrap_or_else(|| tsc().saturating_sub(self.since));
         let packets = self.hits.iter().map(|(_, packets)| *packets);
-        let packets = u64::from(packets.fold(self.others, u32::saturating_add));
+        let others = self.others.saturating_add(self.missed);
+        let packets = u64::from(packets.fold(others, u32::saturating_add));
         if let Some(profile) = profile
             && packets > 0
         {
@@ -242,6 +251,7 @@ mod tests {
         sampler.hit(7, 3);
         sampler.hit(9, 1);
         sampler.hit(9, 4);
+        sampler.miss(8);
         sampler.end_span(Some(&profile));
         let keys = profile.read().keys;
         let of = |key| keys.iter().find(|(own, _)| *own == key).map(|own| own.1);
@@ -278,20 +288,5 @@ mod tests {
         assert_eq!(sampled(Subject::Rule as u8), 0);
         let of_tunnels = sampled(Subject::Tunnel as u8);
         assert!((800..1_200).contains(&of_tunnels), "{of_tunnels}");
-    }
-
-    #[test]
-    fn equal_steps_count_fully_and_a_long_step_is_one_sample() {
-        let sampled = |busy: &[u64]| {
-            let scaled = busy.iter().map(|busy| busy >> SQUARE_SHIFT);
-            Sampled {
-                steps: busy.len() as u64,
-                busy: busy.iter().sum(),
-                squares: scaled.map(|scaled| scaled * scaled).sum(),
-                ..Sampled::default()
-            }
-        };
-        assert!((sampled(&[1 << 20; 50]).effective() - 50.0).abs() < 0.01);
-        assert!(sampled(&[1 << 30, 1 << 10, 1 << 10]).effective() < 1.01);
     }
 }

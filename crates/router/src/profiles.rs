@@ -1,6 +1,6 @@
 //! Profiles of workers and threads, for `/tool/profile`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::counters::Counters;
@@ -75,6 +75,12 @@ impl RunningProfile {
         }
     }
 
+    /// Returns the keys that workers have sampled.
+    pub(crate) fn keys(&self) -> BTreeSet<u64> {
+        let read = self.samples.iter().flat_map(|profile| profile.read().keys);
+        read.map(|(key, _)| key).collect()
+    }
+
     /// Returns the subject that workers sample.
     pub(crate) fn subject(&self) -> Option<ProfileSubject> {
         self.running.map(|(subject, _)| subject)
@@ -105,13 +111,12 @@ impl RunningProfile {
 /// Returns the samples of a worker by name. Keys without a name belong to removed objects.
 fn named(read: Sampled, names: &BTreeMap<u64, String>) -> SampledClocks {
     let name = |key: u64| names.get(&key).map_or("removed", |name| name);
-    let samples = read.effective();
     SampledClocks {
         names: { read.keys.iter() }
             .map(|(key, clocks)| (name(*key).to_owned(), *clocks))
             .collect(),
         others: read.others,
         busy: read.busy,
-        samples,
+        squares: read.squares,
     }
 }

@@ -1,6 +1,6 @@
 //! Commands of tools that run until they are stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 
 use menu::{Reason, Row};
@@ -69,8 +69,9 @@ impl Profiles for Control {
     }
 
     fn read(&self) -> ProfileReading {
-        let subject = self.instruments.profile.subject();
-        let names = subject.map(|subject| self.profiled_names(subject));
+        let profile = &self.instruments.profile;
+        let names =
+            { profile.subject() }.map(|subject| self.profiled_names(subject, &profile.keys()));
         let names = names.unwrap_or_default();
         ProfileReading {
             workers: self
@@ -83,15 +84,20 @@ impl Profiles for Control {
 }
 
 impl Control {
-    /// Returns the names of all keys that workers may sample by a subject.
-    fn profiled_names(&self, subject: ProfileSubject) -> BTreeMap<u64, String> {
+    /// Returns the names of these keys, which workers sampled by a subject.
+    fn profiled_names(
+        &self,
+        subject: ProfileSubject,
+        keys: &BTreeSet<u64>,
+    ) -> BTreeMap<u64, String> {
         match subject {
             ProfileSubject::Facility => BTreeMap::new(),
-            ProfileSubject::Rule => self.firewall.rule_names(),
-            ProfileSubject::Queue => self.features.queues.node_names(),
+            ProfileSubject::Rule => self.firewall.rule_names(keys),
+            ProfileSubject::Queue => self.features.queues.node_names(keys),
             ProfileSubject::Tunnel | ProfileSubject::Interface => {
                 let all = self.layout.interfaces.iter();
-                all.map(|(id, entry)| (id.slot() as u64, entry.name.to_string()))
+                all.filter(|(id, _)| keys.contains(&(id.slot() as u64)))
+                    .map(|(id, entry)| (id.slot() as u64, entry.name.to_string()))
                     .collect()
             }
         }

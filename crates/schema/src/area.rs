@@ -43,7 +43,6 @@ pub(crate) const AREAS: &[Area] = &[
     ),
     area("Dude", &["/dude"]),
     area("Ethernet settings", &["/interface/ethernet"]),
-    area("graphs", &["/tool/graphing"]),
     area(
         "hardware",
         &[

@@ -141,13 +141,14 @@ fn packets(
         true => Facility::Firewall,
         false => Facility::Networking,
     });
+    let frames = vector.len() as u32;
     let is_sampled = outlet.meter.begin_span(Subject::Rule);
     if is_sampled {
         outlet.memory.rules.begin_sample();
     }
     fast::vector(cx, entrance, vector.frames_mut(), scratch, outlet);
     if is_sampled {
-        outlet.end_rule_span();
+        outlet.end_rule_span(frames);
     }
     pass4(cx, vector, scratch, outlet);
     outlet.meter.turn(before);
@@ -357,6 +358,7 @@ fn ask_queues(
         let Outlet {
             queueing, meter, ..
         } = outlet;
+        meter.stop_clock();
         let mut hit = |node| meter.hit(node, 1);
         queueing.note_all(vector.frames(), sources, meets, &mut hit);
         outlet.end_span(true);

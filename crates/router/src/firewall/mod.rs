@@ -130,9 +130,10 @@ impl Firewall {
         }
     }
 
-    /// Returns the names of all rules by the number of their counter.
-    pub(crate) fn rule_names(&self) -> BTreeMap<u64, String> {
-        self.desks.iter().flat_map(RuleMenu::names).collect()
+    /// Returns the names of the rules with these numbers of counters.
+    pub(crate) fn rule_names(&self, numbers: &BTreeSet<u64>) -> BTreeMap<u64, String> {
+        let menus = self.desks.iter();
+        menus.flat_map(|menu| menu.names(numbers)).collect()
     }
 
     /// Returns messages for users, once.

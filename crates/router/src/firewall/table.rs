@@ -279,12 +279,13 @@ impl RuleMenu {
     }
 
     /// Returns the counter number of each rule with the menu and the position in its list.
-    pub(super) fn names(&self) -> impl Iterator<Item = (u64, String)> {
+    pub(super) fn names(&self, numbers: &BTreeSet<u64>) -> impl Iterator<Item = (u64, String)> {
         let menu = self.which.path.trim_start_matches('/');
         let items = self.order.values().enumerate();
         items.filter_map(move |(position, item)| {
-            let number = self.number(*item)?;
-            Some((u64::from(number), format!("{menu} {position}")))
+            let number = u64::from(self.number(*item)?);
+            let is_wanted = numbers.contains(&number);
+            is_wanted.then(|| (number, format!("{menu} {position}")))
         })
     }
 

@@ -118,7 +118,9 @@ impl Control {
         }
         ended.iter().for_each(|record| history.stored.add(record));
         let graphing = &self.rates.history.graphing;
-        if !graphing.is_used() || minute.is_multiple_of(graphing.store_minutes.max(1)) {
+        let period = minute / graphing.store_minutes.max(1);
+        let is_new = core::mem::replace(&mut self.rates.history.stored.period, period) != period;
+        if is_new || !self.rates.history.graphing.is_used() {
             self.store_history();
         }
     }

@@ -198,6 +198,8 @@ pub(crate) struct StoredHistory {
     refused: u64,
     /// Whether the last write failed.
     fails: bool,
+    /// Number of the last period of `store-every` whose begin led to a write.
+    pub(crate) period: u64,
     /// Records that wait for the next write, with their numbers.
     waiting: Vec<(u64, Option<Vec<u8>>)>,
 }

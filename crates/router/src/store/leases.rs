@@ -185,9 +185,9 @@ impl Leases {
         Ok(())
     }
 
-    /// Whether most of the file is outdated.
+    /// Whether half of the file is outdated.
     pub fn is_stale(&self) -> bool {
-        self.len > SMALL.max(4 * self.live_len)
+        self.len > SMALL.max(2 * self.live_len)
     }
 
     /// Rewrites the file with these leases.

@@ -1,6 +1,7 @@
 //! What limited the rate of a bandwidth test: queues at their limits, workers without idle time, the ends of the test,
 //! TCP windows, or the requested speed.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use btest::Test;
@@ -13,6 +14,8 @@ use super::progress::{BandwidthProgress, PathState};
 /// Maximum number of queues of each menu that are examined.
 const MAX_QUEUES: usize = 1_024;
 const QUEUE_MENUS: [&str; 2] = ["/queue/simple", "/queue/tree"];
+/// Maximum number of queues that are named.
+const MAX_NAMED: usize = 4;
 /// Share of its time that a busy worker works, in percent.
 const BUSY_PERCENT: u64 = 90;
 /// A measured rate above this share of the requested speed reaches it, in percent.
@@ -106,17 +109,25 @@ pub(super) fn bounds(
     }
 }
 
-/// Queues that dropped packets since the first sample, or in which packets wait.
+/// Queues that dropped packets since the first sample, or in which packets wait; at most [`MAX_NAMED`] by name.
 fn at_limit(before: &Sample, now: &Sample) -> Vec<String> {
+    let earlier = before.queues.iter();
+    let earlier: BTreeMap<&str, u64> = earlier
+        .map(|own| (own.name.as_str(), own.dropped))
+        .collect();
     let is_at_limit = |queue: &&Queue| {
-        let earlier = before.queues.iter().find(|own| own.name == queue.name);
-        let dropped = earlier.map_or(0, |own| own.dropped);
+        let dropped = earlier.get(queue.name.as_str()).copied().unwrap_or(0);
         queue.waiting > 0 || queue.dropped > dropped
     };
-    let queues = now.queues.iter().filter(is_at_limit);
-    queues
+    let all: Vec<_> = now.queues.iter().filter(is_at_limit).collect();
+    let named = all.iter().take(MAX_NAMED);
+    let mut words: Vec<_> = named
         .map(|queue| format!("queue {} at its limit", queue.name))
-        .collect()
+        .collect();
+    if let Some(more) = all.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        words.push(format!("{more} more queues at their limits"));
+    }
+    words
 }
 
 /// Workers that were idle for less than a tenth of the time, with their largest activity.

@@ -121,7 +121,7 @@ impl RunningTool for Profiling {
         self.samples = now
             .workers
             .iter()
-            .map(|worker| worker.sampled.samples)
+            .map(|worker| shares::effective(worker.sampled.busy, worker.sampled.squares))
             .sum();
         let is_sampled = self.subject != ProfileSubject::Facility;
         if now.host.as_ref().map(|host| host.at) != self.hosts[1].as_ref().map(|host| host.at) {

@@ -78,8 +78,8 @@ pub struct SampledClocks {
     pub others: u64,
     /// Clocks of the sampled steps, without idle time.
     pub busy: u64,
-    /// Effective number of samples.
-    pub samples: f64,
+    /// Sum of the squares of the clocks of the sampled steps, in units of 2^16.
+    pub squares: u64,
 }
 
 /// Clocks of one worker.

@@ -73,6 +73,25 @@ struct WorkerShares {
     stolen: f64,
 }
 
+/// Adds up the clocks of each name: the nodes of a queue share one.
+fn by_name(list: &[(String, u64)]) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::<String, u64>::new();
+    for (name, clocks) in list {
+        *sums.entry(name.clone()).or_default() += clocks;
+    }
+    sums
+}
+
+/// Returns the effective number of samples: steps that take long count for more (Kish's formula). `busy`: clocks of the
+/// sampled steps; `squares`: as [`SampledClocks::squares`](super::SampledClocks).
+pub(super) fn effective(busy: u64, squares: u64) -> f64 {
+    let busy = busy as f64 / 256.0;
+    match squares {
+        0 => 0.0,
+        squares => busy * busy / squares as f64,
+    }
+}
+
 impl WorkerShares {
     fn new(before: &WorkerClocks, now: &WorkerClocks, times: Option<(&ThreadTime, u64)>) -> Self {
         let since = |(name, clocks): &(&'static str, u64)| {
@@ -85,13 +104,10 @@ impl WorkerShares {
         let clocks = activities.iter().map(|(_, clocks)| clocks).sum();
         let busy = activities.iter().filter(|(name, _)| *name != IDLE);
         let busy = busy.map(|(_, clocks)| clocks).sum();
-        let then: BTreeMap<_, _> = { before.sampled.names.iter() }
-            .map(|(name, clocks)| (name, *clocks))
-            .collect();
-        let mut names = BTreeMap::<String, u64>::new();
-        for (name, clocks) in &now.sampled.names {
-            let then = then.get(name).copied().unwrap_or(0);
-            *names.entry(name.clone()).or_default() += clocks.saturating_sub(then);
+        let then = by_name(&before.sampled.names);
+        let mut names = by_name(&now.sampled.names);
+        for (name, clocks) in &mut names {
+            *clocks = clocks.saturating_sub(then.get(name).copied().unwrap_or(0));
         }
         let others = now.sampled.others.saturating_sub(before.sampled.others);
         names.insert(OTHERS.to_owned(), others);
@@ -101,13 +117,15 @@ impl WorkerShares {
             let stolen = thread.wait as f64 / elapsed.max(1) as f64;
             (thread.run as f64 / wanted, stolen.min(1.0))
         });
+        let sampled = now.sampled.busy.saturating_sub(before.sampled.busy);
+        let squares = now.sampled.squares.saturating_sub(before.sampled.squares);
         Self {
             activities,
             clocks,
             busy,
             names,
-            sampled: now.sampled.busy.saturating_sub(before.sampled.busy),
-            samples: now.sampled.samples - before.sampled.samples,
+            sampled,
+            samples: effective(sampled, squares),
             ran,
             stolen,
         }
@@ -401,14 +419,31 @@ mod tests {
     }
 
     #[test]
+    fn equal_steps_count_fully_and_a_long_step_is_one_sample() {
+        let sampled = |busy: &[u64]| {
+            let scaled = busy.iter().map(|busy| busy >> 8);
+            effective(
+                busy.iter().sum(),
+                scaled.map(|scaled| scaled * scaled).sum(),
+            )
+        };
+        assert!((sampled(&[1 << 20; 50]) - 50.0).abs() < 0.01);
+        assert!(sampled(&[1 << 30, 1 << 10, 1 << 10]) < 1.01);
+    }
+
+    #[test]
     fn sampled_names_share_the_busy_time_and_state_their_error() {
         let before = reading(&[&[("idle", 0), ("firewall", 0)]]);
         let mut now = reading(&[&[("idle", 500), ("firewall", 500)]]);
         now.workers[0].sampled = SampledClocks {
-            names: vec![("filter 1".into(), 25), ("filter 0".into(), 50)],
+            names: vec![
+                ("filter 1".into(), 25 << 8),
+                ("filter 0".into(), 30 << 8),
+                ("filter 0".into(), 20 << 8),
+            ],
             others: 0,
-            busy: 100,
-            samples: 100.0,
+            busy: 100 << 8,
+            squares: 100,
         };
         let lines = shown(
             &rows(Selection::Total, true, &before, &now),

@@ -7,15 +7,20 @@ use menu::{Row, Value};
 
 use crate::ping::{number, time};
 
-/// Adds the cells of an interval between two figures. Frames that were sent before the interval and have not returned
-/// are lost. Smallest and largest latency are those since the start. Figures of a test that began anew count as 0.
-pub fn figure_cells(row: &mut Row, before: &Figures, now: &Figures, seconds: f64) {
+/// Adds the cells of an interval between two figures. `overdue`: number of frames that had to have returned at its
+/// begin and at its end; those that had not are lost. Smallest and largest latency are those since the start. Figures
+/// of a test that began anew count as 0.
+pub fn figure_cells(
+    row: &mut Row,
+    before: &Figures,
+    now: &Figures,
+    overdue: [u64; 2],
+    seconds: f64,
+) {
     let lost = |figures: &Figures, overdue: u64| {
         figures.gaps().max(overdue.saturating_sub(figures.unique()))
     };
-    let lost_before = lost(before, 0);
-    // The figures since the start have no earlier ones: frames on their way do not count.
-    let lost = lost(now, before.sent).saturating_sub(lost_before);
+    let lost = lost(now, overdue[1]).saturating_sub(lost(before, overdue[0]));
     let bits = |bytes: u64| Value::BitRate((bytes as f64 * 8.0 / seconds) as i64);
     let (sent_bytes, received_bytes) = (
         now.sent_bytes.saturating_sub(before.sent_bytes),

@@ -42,6 +42,8 @@ struct RunningTest {
     /// Number of the next update, and the figures of the last one.
     sequence: u64,
     before: Sample,
+    /// The figures of the update before the last one.
+    earlier: Sample,
     updated: Duration,
     /// All frames were sent at the last update: the next one is the last.
     was_sent: bool,
@@ -58,6 +60,7 @@ impl Tool for Quick {
             has_begun: false,
             sequence: 0,
             before: Sample::default(),
+            earlier: Sample::default(),
             updated: Duration::ZERO,
             was_sent: false,
         }))
@@ -87,7 +90,7 @@ impl RunningTool for RunningTest {
             .max(0.001);
         let rows = self.rows(&progress.sample, seconds);
         self.updated = turn.now;
-        self.before = progress.sample;
+        self.earlier = std::mem::replace(&mut self.before, progress.sample);
         self.sequence += 1;
         let is_over = std::mem::replace(&mut self.was_sent, progress.is_sent) && progress.is_sent;
         Ok(Look {
@@ -124,29 +127,32 @@ impl RunningTool for RunningTest {
 }
 
 impl RunningTest {
-    /// Rows of an update: each stream, and their sum.
+    /// Rows of an update: each stream, and their sum. A frame has to return within an update.
     fn rows(&self, now: &Sample, seconds: f64) -> Vec<Row> {
         let none = Figures::default();
-        let earlier = |id: u8| {
-            let mut streams = self.before.streams.iter();
-            streams
-                .find(|(own, _)| *own == id)
-                .map_or(&none, |(_, figures)| figures)
+        let of = |sample: &Sample, id: u8| {
+            let mut streams = sample.streams.iter();
+            let found = streams.find(|(own, _)| *own == id);
+            found.map_or(none.clone(), |(_, figures)| figures.clone())
         };
         let streams = now.streams.iter();
         let mut rows: Vec<Row> = streams
-            .map(|(id, figures)| self.row(number((*id).into()), earlier(*id), figures, seconds))
+            .map(|(id, figures)| {
+                let (earlier, before) = (of(&self.earlier, *id), of(&self.before, *id));
+                self.row(number((*id).into()), [&earlier, &before, figures], seconds)
+            })
             .collect();
-        let (before, total) = (self.before.total(), now.total());
-        rows.push(self.row(Value::Word("TOT"), &before, &total, seconds));
+        let [earlier, before, total] = [&self.earlier, &self.before, now].map(Sample::total);
+        rows.push(self.row(Value::Word("TOT"), [&earlier, &before, &total], seconds));
         rows
     }
 
-    fn row(&self, id: Value, before: &Figures, now: &Figures, seconds: f64) -> Row {
+    /// Row of an update from the figures of the last three updates, oldest first.
+    fn row(&self, id: Value, [earlier, before, now]: [&Figures; 3], seconds: f64) -> Row {
         let mut row = Row::default();
         row.set("seq", number(self.sequence));
         row.set("id", id);
-        figure_cells(&mut row, before, now, seconds);
+        figure_cells(&mut row, before, now, [earlier.sent, before.sent], seconds);
         row
     }
 }

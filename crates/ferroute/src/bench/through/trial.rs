@@ -181,14 +181,13 @@ impl Ports {
 
     /// Receives once from both ports. Frames for which `takes` returns false are answered if they are questions.
     fn receive(&mut self, ends: &Ends, takes: &mut dyn FnMut(usize, &[u8]) -> bool) {
-        let own = [ends.source, ends.destination];
         let mut replies = Vec::new();
-        for port in 0..2 {
+        for (port, own) in [ends.source, ends.destination].into_iter().enumerate() {
             self.ports[port].receive(&mut self.pool, &mut self.received);
             for frame in self.received.drain() {
                 let bytes = frame.bytes();
                 if !takes(port, bytes) {
-                    let reply = resolve::reply(bytes, own[port], self.macs[port]);
+                    let reply = resolve::reply(bytes, own, self.macs[port]);
                     replies.extend(reply.map(|reply| (port, reply)));
                 }
                 self.pool.free(frame);
@@ -238,13 +237,17 @@ impl Ports {
         let mut sender = Sender::new(vec![stream], Arc::clone(&counters), BURST_NANOS, 1);
         let mut receiver = Receiver::new(Arc::clone(&counters), &[], true);
         let begin = Instant::now();
-        let (mut refused, mut took) = (0, None);
+        let (mut refused, mut took) = (0, None::<f64>);
         let planned = test.count as f64 / test.pps;
         // A generator that is far too slow for the load gives up after twice the time.
         let give_up = Duration::from_secs_f64(planned * 2.0 + 0.1);
         let mut progress = Instant::now();
         loop {
-            refused += self.send_due(&mut sender);
+            match took {
+                None => refused += self.send_due(&mut sender),
+                // A trial that gave up sends nothing more.
+                Some(_) => self.ports[0].flush(&mut self.pool),
+            }
             let arrived = self.measure(path, &mut receiver);
             let is_sent = sender.is_done() || begin.elapsed() > give_up;
             if is_sent && took.is_none() {

@@ -16,6 +16,8 @@ use super::segments;
 
 /// Datagrams per system call if the kernel does not cut a buffer into datagrams.
 const BATCH: usize = 64;
+/// Maximum number of bytes of prepared datagrams, unless one call sends more.
+const LAYOUT_BYTES: usize = 1 << 17;
 /// System calls that receive from a socket in a round.
 const RECEIVE_CALLS: usize = 16;
 /// Kernel buffer of a socket in bytes, for each direction.
@@ -178,7 +180,8 @@ impl DatagramSockets {
         if flow.protocol() != Protocol::Udp || allowance.units == 0 {
             return Some(allowance.again);
         }
-        let unit = flow.unit();
+        // A datagram has room for its number.
+        let unit = flow.unit().max(DATAGRAM_HEADER_LEN);
         let destination = machine.destination(session);
         let total = sockets.sockets.len();
         sockets.turn = (sockets.turn + 1) % total.max(1);
@@ -232,7 +235,8 @@ impl SessionSockets {
         let body = &data[..unit.saturating_sub(DATAGRAM_HEADER_LEN).min(data.len())];
         self.unit = unit;
         self.outgoing.clear();
-        for _ in 0..segments::capacity(unit).max(BATCH) {
+        let count = segments::capacity(unit).max(BATCH.min(LAYOUT_BYTES / unit.max(1)));
+        for _ in 0..count {
             self.outgoing.extend([0; DATAGRAM_HEADER_LEN]);
             self.outgoing.extend(body);
         }

@@ -107,7 +107,10 @@ impl TrafficGenerator for Control {
     }
 
     fn end(&mut self) {
-        if core::mem::take(&mut self.instruments.generator.running) {
+        let now = self.now;
+        let test = &mut self.instruments.generator;
+        if core::mem::take(&mut test.running) {
+            test.ended = Some(now);
             self.workers.send_all(|| Command::Generate(None));
         }
     }
@@ -158,6 +161,7 @@ impl Control {
                 .collect(),
             count: counts.map(|counts| counts.iter().sum()),
             began: self.now,
+            ended: None,
         };
         for (worker, generation) in all.into_iter().enumerate() {
             let command = Command::Generate(Some(Box::new(generation)));
@@ -214,8 +218,9 @@ impl Control {
         Ok(())
     }
 
-    /// Duration of the running or last test until now.
+    /// Duration of the last test, or of the running one until now.
     fn generator_age(&self) -> Duration {
-        self.now.saturating_since(self.instruments.generator.began)
+        let test = &self.instruments.generator;
+        test.ended.unwrap_or(self.now).saturating_since(test.began)
     }
 }

@@ -29,13 +29,22 @@ impl Control {
             "/tool/traffic-generator/stats/stream" => {
                 let seconds = self.generator_age().as_secs_f64().max(0.001);
                 let total = sample.total();
+                let is_running = self.instruments.generator.is_running();
                 let streams = sample.streams.iter();
                 let rows = streams.map(|(id, figures)| (number((*id).into()), figures));
                 for (id, figures) in rows.chain([(Value::Word("TOT"), &total)]) {
                     let mut row = Row::default();
                     row.set("seq", Value::Word("TOT"));
                     row.set("id", id);
-                    figure_cells(&mut row, &Figures::default(), figures, seconds);
+                    // While frames are under way, none counts as overdue.
+                    let overdue = if is_running { 0 } else { figures.sent };
+                    figure_cells(
+                        &mut row,
+                        &Figures::default(),
+                        figures,
+                        [0, overdue],
+                        seconds,
+                    );
                     give(row, filter, each)?;
                 }
                 ControlFlow::Continue(())

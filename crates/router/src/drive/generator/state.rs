@@ -13,6 +13,8 @@ pub(crate) struct GeneratorTest {
     /// Frames that the streams send altogether; `None` without a limit.
     pub(super) count: Option<u64>,
     pub(super) began: Instant,
+    /// End of the test; `None` while it runs.
+    pub(super) ended: Option<Instant>,
 }
 
 impl GeneratorTest {

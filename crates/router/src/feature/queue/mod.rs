@@ -131,9 +131,10 @@ impl Queues {
     }
 
     /// Returns the names of the queues by the numbers of their nodes.
-    pub(crate) fn node_names(&self) -> BTreeMap<u64, String> {
+    pub(crate) fn node_names(&self, keys: &BTreeSet<u64>) -> BTreeMap<u64, String> {
         let names = self.simple.nodes().chain(self.trees.nodes());
-        names.map(|(node, name)| (node, name.to_string())).collect()
+        let named = names.filter(|(node, _)| keys.contains(node));
+        named.map(|(node, name)| (node, name.to_string())).collect()
     }
 
     /// Returns the bytes that simple queues passed since the start (upload, download), of at most `most` queues: those
