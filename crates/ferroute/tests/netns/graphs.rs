@@ -120,12 +120,10 @@ fn a_profile_tells_interfaces_threads_and_other_processes_apart() {
     drop(ping);
 
     // Another process that takes a processor is no work of the router.
-    let spin = Server::start(
-        &lab,
-        "client",
-        "sh -c 'echo spins; while :; do :; done'",
-        "spins",
-    );
+    let folder = Folder::new();
+    let script = folder.file("spin.sh");
+    fs::write(&script, "echo spins; while :; do :; done\n").expect("a folder of our own");
+    let spin = Server::start(&lab, "client", &format!("sh {}", script.display()), "spins");
     let percent = |line: String| -> f64 {
         let usage = line.trim().split('%').next().unwrap_or_default().to_owned();
         usage.parse().unwrap_or(0.0)
