@@ -138,3 +138,26 @@ fn the_guests_port_leaves_the_switch_so_that_the_rule_sees_it() {
                     /interface/bridge/filter/add chain=forward action=drop in-interface=e\n";
     assert!(!found(wireless).contains("bridge-rule-switched"));
 }
+
+#[test]
+fn the_command_for_a_blocked_server_opens_this_server_alone() {
+    let servers = "/ip/firewall/nat/add chain=dstnat action=dst-nat protocol=tcp dst-port=8080 to-ports=80 \
+                   to-addresses=192.168.88.9\n\
+                   /ip/firewall/nat/add chain=dstnat action=dst-nat protocol=tcp dst-port=3389 \
+                   to-addresses=192.168.88.10\n\
+                   /ip/firewall/filter/add chain=forward action=drop connection-state=invalid\n\
+                   /ip/firewall/filter/add chain=forward action=accept dst-address=192.168.88.10 \
+                   src-address=203.0.113.0/24\n\
+                   /ip/firewall/filter/add chain=forward action=drop in-interface=ether1\n";
+    let fix = fixes(&[WAN, servers].concat(), "dstnat-blocked");
+    let [command] = &fix[..] else {
+        panic!("{fix:?}");
+    };
+    assert!(
+        command.contains(
+            "connection-nat-state=dstnat protocol=tcp dst-port=80 dst-address=192.168.88.9"
+        ),
+        "{command}"
+    );
+    assert!(command.ends_with("place-before=*3"), "{command}");
+}
