@@ -54,3 +54,48 @@ fn servers_that_input_accepts_for_some_clients_are_not_blocked() {
     assert!(found(&[WAN, peer, drop].concat()).contains("ipsec-blocked"));
     assert!(!found(&[WAN, peer, accept, drop].concat()).contains("ipsec-blocked"));
 }
+
+const ADDRESSES: &str = "/ip/address/add address=192.168.88.1/24 interface=ether2\n\
+                         /ip/address/add address=192.0.2.7/24 interface=ether1\n";
+
+#[test]
+fn delegated_and_link_local_prefixes_and_disabled_interfaces_are_no_common_network() {
+    for config in [
+        "/interface/vlan/add name=vlan10 interface=ether2 vlan-id=10\n\
+         /interface/vlan/add name=vlan20 interface=ether2 vlan-id=20\n\
+         /ipv6/address/add address=::1/64 from-pool=isp interface=vlan10\n\
+         /ipv6/address/add address=::1/64 from-pool=isp interface=vlan20\n",
+        "/ipv6/address/add address=fe80::1/64 interface=ether2 advertise=no\n\
+         /ipv6/address/add address=fe80::1/64 interface=ether3 advertise=no\n",
+        "/ip/address/add address=10.0.0.1/24 interface=ether2\n/ip/address/add address=10.0.0.2/24 interface=ether3\n\
+         /interface/ethernet/set ether3 disabled=yes\n",
+    ] {
+        assert!(!found(config).contains("network-twice"), "{config}");
+    }
+}
+
+#[test]
+fn the_far_end_of_a_point_to_point_address_is_a_gateway() {
+    let uplink = "/ip/address/add address=10.0.0.1/32 network=10.0.0.2 interface=ether1\n/ip/route/add gateway=";
+    assert!(!found(&[uplink, "10.0.0.2\n"].concat()).contains("gateway-unreachable"));
+    assert!(found(&[uplink, "10.0.0.3\n"].concat()).contains("gateway-unreachable"));
+}
+
+#[test]
+fn a_queue_for_a_prefix_with_own_or_routed_networks_sees_packets() {
+    let route = "/ip/route/add dst-address=172.20.5.0/24 gateway=192.168.88.2\n";
+    for (target, is_nowhere) in [
+        ("192.168.0.0/16", false),
+        ("172.16.0.0/12", false),
+        ("192.168.96.0/20", true),
+        ("11.0.0.0/8", true),
+    ] {
+        let queue = format!("/queue/simple/add name=q target={target} max-limit=1M/1M\n");
+        let found = found(&[ADDRESSES, route, &queue].concat());
+        assert_eq!(
+            found.contains("queue-target-nowhere"),
+            is_nowhere,
+            "{target}"
+        );
+    }
+}
