@@ -161,3 +161,27 @@ fn the_command_for_a_blocked_server_opens_this_server_alone() {
     );
     assert!(command.ends_with("place-before=*3"), "{command}");
 }
+
+#[test]
+fn tunnels_get_the_largest_mtu_that_the_link_carries() {
+    for (tunnel, mtu) in [
+        ("gre/add name=t remote-address=198.51.100.9", 1476),
+        ("ipip/add name=t remote-address=198.51.100.9", 1480),
+        (
+            "eoip/add name=t remote-address=198.51.100.9 tunnel-id=1",
+            1458,
+        ),
+        ("vxlan/add name=t vni=7", 1450),
+        ("wireguard/add name=t", 1440),
+    ] {
+        let config = format!("/interface/{tunnel} mtu=1510\n");
+        let fix = fixes(&config, "tunnel-mtu-fragments");
+        let menu = tunnel.split('/').next().unwrap_or_default();
+        let expected = format!("/interface/{menu}/set *");
+        assert!(fix[0].starts_with(&expected), "{fix:?}");
+        assert!(fix[0].ends_with(&format!(" mtu={mtu}")), "{fix:?}");
+        let mut store = schema::store();
+        let report = script::check(&mut store, &[config, fix.join("\n")].concat());
+        assert!(report.refused.is_empty(), "{fix:?}: {:?}", report.refused);
+    }
+}

@@ -99,3 +99,12 @@ fn a_queue_for_a_prefix_with_own_or_routed_networks_sees_packets() {
         );
     }
 }
+
+#[test]
+fn a_bridged_tunnel_may_fragment() {
+    let tunnel = "/interface/eoip/add name=e remote-address=198.51.100.9 tunnel-id=1 mtu=1500\n";
+    let port =
+        "/interface/bridge/add name=lan\n/interface/bridge/port/add bridge=lan interface=e\n";
+    assert!(found(tunnel).contains("tunnel-mtu-fragments"));
+    assert!(!found(&[tunnel, port].concat()).contains("tunnel-mtu-fragments"));
+}
