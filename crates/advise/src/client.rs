@@ -73,7 +73,7 @@ pub(crate) fn ike2(need: &Need) -> Vec<EndText> {
     ]
 }
 
-/// Returns a profile that asks for the certificate of the user at its installation.
+/// Returns a profile with the certificate of the authority, and with that of the user, whose password it asks for.
 fn mobileconfig(server: &str) -> String {
     let identifier = "vpn.office";
     let algorithms = "<dict><key>EncryptionAlgorithm</key><string>AES-256-GCM</string>\
@@ -92,12 +92,17 @@ fn mobileconfig(server: &str) -> String {
          <key>IKEv2</key>\n<dict>\n<key>RemoteAddress</key><string>{server}</string>\n\
          <key>RemoteIdentifier</key><string>{server}</string>\n<key>LocalIdentifier</key><string>user1@vpn</string>\n\
          <key>AuthenticationMethod</key><string>Certificate</string>\n\
+         <key>CertificateType</key><string>ECDSA256</string>\n\
          <key>PayloadCertificateUUID</key><string>6E1B9C1E-0B7D-4E63-9B6C-5C3A5A1F0003</string>\n\
          <key>IKESecurityAssociationParameters</key>{algorithms}\n\
          <key>ChildSecurityAssociationParameters</key>{algorithms}\n</dict>\n</dict>\n<dict>\n\
          <key>PayloadType</key><string>com.apple.security.pkcs12</string>\n<key>PayloadVersion</key>\
          <integer>1</integer>\n<key>PayloadIdentifier</key><string>{identifier}.user</string>\n\
          <key>PayloadUUID</key><string>6E1B9C1E-0B7D-4E63-9B6C-5C3A5A1F0003</string>\n\
-         <key>PayloadContent</key><data>BASE64 OF user1.p12</data>\n</dict>\n</array>\n</dict>\n</plist>\n"
+         <key>PayloadContent</key><data>BASE64 OF user1.p12</data>\n</dict>\n<dict>\n\
+         <key>PayloadType</key><string>com.apple.security.root</string>\n<key>PayloadVersion</key>\
+         <integer>1</integer>\n<key>PayloadIdentifier</key><string>{identifier}.ca</string>\n\
+         <key>PayloadUUID</key><string>6E1B9C1E-0B7D-4E63-9B6C-5C3A5A1F0004</string>\n\
+         <key>PayloadContent</key><data>BASE64 OF vpn-ca.crt (DER)</data>\n</dict>\n</array>\n</dict>\n</plist>\n"
     )
 }

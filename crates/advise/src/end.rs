@@ -9,8 +9,14 @@ pub struct Keys {
     pub client: [String; 2],
     /// Preshared WireGuard key, in base64.
     pub preshared: String,
-    /// Secret for IPsec and passwords: at least 32 random characters without quotes.
+    /// Secret for IPsec and passwords, from [`secret`].
     pub secret: String,
+}
+
+/// Returns a secret that all vendors accept: AWS takes letters, digits, `.` and `_`, and no 0 at the beginning.
+pub fn secret(random: [u8; 24]) -> String {
+    let digits = random.iter().map(|byte| format!("{byte:02x}"));
+    ["k".to_owned()].into_iter().chain(digits).collect()
 }
 
 /// A text for one end: commands of a router, or the file of a client.

@@ -17,7 +17,7 @@ mod road;
 mod tests;
 
 pub use data::{Characteristics, Client, FarEnd, Need, VPNS, Vpn, Who, candidates};
-pub use end::{EndText, Keys};
+pub use end::{EndText, Keys, secret};
 
 /// Returns the texts for both ends; the server's commands are the first.
 pub fn texts(vpn: &Vpn, need: &Need, keys: &Keys) -> Vec<EndText> {

@@ -54,7 +54,8 @@ fn certificates(need: &Need) -> String {
          /certificate/add name=user1 common-name=user1 subject-alt-name=email:user1@vpn \
          key-usage=digital-signature,tls-client key-size=prime256v1 days-valid=800\n\
          /certificate/sign user1 ca=vpn-ca\n\
-         /system/ntp/client/set enabled=yes servers=pool.ntp.org\n"
+         :if ([/system/ntp/client/get enabled] = false) do={{ /system/ntp/client/set enabled=yes \
+         servers=pool.ntp.org }}\n"
     )
 }
 

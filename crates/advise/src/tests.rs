@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use menu::Store;
 
-use crate::{Client, FarEnd, Keys, Need, VPNS, Who, candidates, figures, texts};
+use crate::{Client, FarEnd, Keys, Need, VPNS, Who, candidates, figures, secret, texts};
 
 /// Configurations of the lab `home`, and of a site without rules.
 const HOME: &str = include_str!("../../lab/configs/home.rsc");
@@ -35,7 +35,7 @@ fn keys() -> Keys {
         server: [key("A"), key("B")],
         client: [key("C"), key("D")],
         preshared: key("F"),
-        secret: "kq7VbX2mR9sLw4TzN8cYh3JdG6fPaE5u".to_owned(),
+        secret: secret([0xA7; 24]),
     }
 }
 
@@ -202,4 +202,65 @@ fn the_table_of_characteristics_is_that_of_the_talk() {
     assert_eq!(row("GRE"), (true, false, false, ""));
     // The slide has no encryption for IPsec, which exists to encrypt.
     assert_eq!(row("IKEv2"), (false, true, true, ""));
+}
+
+#[test]
+fn secrets_have_the_characters_that_aws_accepts() {
+    for byte in [0, 0x0F, 0xFF] {
+        let secret = secret([byte; 24]);
+        assert!(secret.starts_with('k') && secret.len() == 49, "{secret}");
+        assert!(
+            secret.chars().all(|c| c.is_ascii_alphanumeric()),
+            "{secret}"
+        );
+    }
+}
+
+#[test]
+fn the_profile_for_apple_names_the_kind_of_certificates_and_has_the_authority() {
+    let need = need(Who::RoadWarrior);
+    let vpn = VPNS.iter().find(|vpn| vpn.name == "IKEv2").expect("IKEv2");
+    let texts = texts(vpn, &need, &keys());
+    assert!(texts[0].text.contains("key-size=prime256v1"));
+    let mut profiles = texts
+        .iter()
+        .filter(|text| text.name.contains(".mobileconfig"));
+    let profile = &profiles.next().expect("a profile").text;
+    for part in [
+        "<key>CertificateType</key><string>ECDSA256</string>",
+        "<string>com.apple.security.root</string>",
+        "<data>BASE64 OF vpn-ca.crt (DER)</data>",
+    ] {
+        assert!(profile.contains(part), "{part}");
+    }
+    assert_eq!(
+        profile.matches("<dict>").count(),
+        profile.matches("</dict>").count()
+    );
+    // Each payload has its own identifier.
+    let mut identifiers: Vec<_> = profile
+        .split("5C3A5A1F")
+        .skip(1)
+        .map(|rest| &rest[..4])
+        .collect();
+    identifiers.sort_unstable();
+    assert_eq!(identifiers, ["0001", "0002", "0003", "0003", "0004"]);
+}
+
+#[test]
+fn time_servers_of_the_router_stay() {
+    let vpn = VPNS.iter().find(|vpn| vpn.name == "IKEv2").expect("IKEv2");
+    let commands = texts(vpn, &need(Who::RoadWarrior), &keys());
+    let servers = |before: &str| {
+        let mut store = schema::store();
+        check(&mut store, HOME);
+        check(&mut store, before);
+        check(&mut store, &commands[0].text);
+        let client = store.settings("/system/ntp/client").expect("settings");
+        assert!(client.is("enabled"));
+        client.get("servers").map(ToString::to_string)
+    };
+    let own = "/system/ntp/client/set enabled=yes servers=192.168.88.2\n";
+    assert_eq!(servers(own).as_deref(), Some("192.168.88.2"));
+    assert_eq!(servers("").as_deref(), Some("pool.ntp.org"));
 }

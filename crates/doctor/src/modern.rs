@@ -67,14 +67,36 @@ const IKE2: Rule = advice(
     |config, found| {
         for peer in config.enabled("/ip/ipsec/peer") {
             let mode = peer.text("exchange-mode");
-            if mode != "ike2" {
-                let fix = format!("/ip/ipsec/peer/set {} exchange-mode=ike2", peer.id);
+            if mode != "ike2" && !needs_ike1(config, peer) {
+                // No command: the tunnel is down until both ends have changed.
                 let said = format!("{} has exchange-mode={mode}", title(peer));
-                found.fixed(&[peer], said, vec![fix]);
+                found.add(&[peer], said);
             }
         }
     },
 );
+
+/// Returns true for peers with XAuth, and for those of L2TP: both exist in IKEv1 only.
+fn needs_ike1(config: &Config<'_>, peer: &Item) -> bool {
+    let name = peer.text("name");
+    let has_xauth = { config.enabled("/ip/ipsec/identity").into_iter() }.any(|identity| {
+        let method = identity.text("auth-method");
+        identity.text("peer") == name
+            && matches!(method, "pre-shared-key-xauth" | "rsa-signature-hybrid")
+    });
+    let carries_l2tp = { config.enabled("/ip/ipsec/policy").into_iter() }.any(|policy| {
+        let ports = ["src-port", "dst-port"].map(|property| shown(policy, property));
+        words(policy.get("peer")).contains(&name) && ports.iter().any(|port| port == "1701")
+    });
+    let address = shown(peer, "address");
+    let is_for_all = matches!(address.as_str(), "" | "0.0.0.0/0" | "::/0");
+    let server = config.settings("/interface/l2tp-server/server");
+    let serves = server.is_some_and(|server| server.is("enabled"));
+    let host = address.split('/').next().unwrap_or_default();
+    let mut clients = config.enabled("/interface/l2tp-client").into_iter();
+    let dials = clients.any(|client| shown(client, "connect-to") == host);
+    has_xauth || carries_l2tp || is_for_all && serves || dials
+}
 
 const AEAD: Rule = advice(
     "modern-aes-gcm",
@@ -142,7 +164,9 @@ const FASTTRACK: Rule = advice(
             "/ip/hotspot",
         ];
         let is_needed = features.iter().any(|menu| !config.enabled(menu).is_empty())
-            || !config.policies().is_empty();
+            || !config.policies().is_empty()
+            || has_dynamic_queues(config)
+            || has_dynamic_policies(config);
         if is_needed || !config.fasttracks().is_empty() {
             return;
         }
@@ -174,6 +198,23 @@ const FASTTRACK: Rule = advice(
         }
     },
 );
+
+/// Returns true if clients get queues at run time, which FastTrack bypasses.
+fn has_dynamic_queues(config: &Config<'_>) -> bool {
+    let limits = ["/ppp/profile", "/ip/dhcp-server/lease", "/ip/kid-control"];
+    let mut limited = limits.iter().flat_map(|menu| config.enabled(menu));
+    let by_radius = config.settings("/ppp/aaa");
+    let mut servers = config.enabled("/ip/dhcp-server").into_iter();
+    limited.any(|item| has(item, "rate-limit"))
+        || by_radius.is_some_and(|aaa| aaa.is("use-radius"))
+        || servers.any(|server| server.text("use-radius") == "yes")
+}
+
+/// Returns true if IPsec gets policies at run time.
+fn has_dynamic_policies(config: &Config<'_>) -> bool {
+    let mut identities = config.enabled("/ip/ipsec/identity").into_iter();
+    identities.any(|identity| !matches!(identity.text("generate-policy"), "" | "no"))
+}
 
 const RAW_BLOCKLIST: Rule = advice(
     "modern-raw-blocklist",
@@ -269,14 +310,17 @@ const ENCRYPTED_SERVICES: Rule = advice(
         let clear: Vec<_> = clear.collect();
         if !clear.is_empty() {
             let names: Vec<_> = clear.iter().map(|service| service.text("name")).collect();
-            let fixes = clear
-                .iter()
-                .map(|service| format!("/ip/service/disable {}", service.id));
-            found.fixed(
-                &clear,
-                format!("{} are enabled for all addresses", names.join(", ")),
-                fixes.collect(),
-            );
+            let mut services = config.enabled("/ip/service").into_iter();
+            // No commands that leave no way to log in.
+            let has_login =
+                services.any(|service| matches!(service.text("name"), "ssh" | "winbox"));
+            let disable = |service: &&Item| format!("/ip/service/disable {}", service.id);
+            let fixes = match has_login {
+                true => clear.iter().map(disable).collect(),
+                false => Vec::new(),
+            };
+            let said = format!("{} are enabled for all addresses", names.join(", "));
+            found.fixed(&clear, said, fixes);
         }
     },
 );

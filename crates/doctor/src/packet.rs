@@ -1,5 +1,7 @@
 //! Firewall verdicts for packets from the Internet, as far as the configuration alone determines them.
 
+use std::net::IpAddr;
+
 use menu::{Item, Value};
 
 use crate::config::Config;
@@ -12,6 +14,8 @@ pub(crate) struct Packet<'a> {
     pub(crate) port: u16,
     /// True if destination NAT translated the packet.
     pub(crate) is_translated: bool,
+    /// Destination, after translation; `None` if unknown.
+    pub(crate) destination: Option<IpAddr>,
 }
 
 /// Verdict of a chain.
@@ -55,47 +59,97 @@ pub(crate) fn chain_verdict(
     chain: &str,
     packet: Packet<'_>,
 ) -> Option<Verdict> {
-    let mut left = MAX_RULES;
-    follow(config, path, chain, packet, MAX_DEPTH, &mut left)
+    deciding_rule(config, path, chain, packet).0
 }
 
-fn follow(
-    config: &Config<'_>,
+/// Returns the verdict of a chain, and the rule of this chain that gives a certain verdict.
+pub(crate) fn deciding_rule<'a>(
+    config: &Config<'a>,
     path: &str,
     chain: &str,
     packet: Packet<'_>,
-    depth: usize,
-    left: &mut usize,
-) -> Option<Verdict> {
-    let mut unsure = false;
-    for rule in config.chain(path, chain) {
-        let Some(less) = left.checked_sub(1) else {
-            return Some(Verdict::Unknown);
-        };
-        *left = less;
-        let sure = rule_matches(config, rule, packet);
-        if sure == Some(false) {
-            continue;
+) -> (Option<Verdict>, Option<&'a Item>) {
+    let mut walk = Walk {
+        config,
+        path,
+        packet,
+        left: MAX_RULES,
+        may_accept: false,
+        may_drop: false,
+    };
+    let decision = walk.follow(chain, MAX_DEPTH);
+    let verdict = decision.map(|(verdict, _)| verdict);
+    match (verdict, walk.may_accept, walk.may_drop) {
+        (None, false, false) => (None, None),
+        // Undecided rules with the same verdict change nothing.
+        (Some(Verdict::Accepted), _, false) | (Some(Verdict::Dropped), false, _) => {
+            (verdict, decision.map(|(_, rule)| rule))
         }
-        let verdict = match rule.text("action") {
-            "accept" | "" => Some(Verdict::Accepted),
-            "drop" | "reject" | "tarpit" => Some(Verdict::Dropped),
-            "return" if sure == Some(true) => return unsure.then_some(Verdict::Unknown),
-            "return" => Some(Verdict::Unknown),
-            "jump" if depth > 0 => {
-                let target = rule.text("jump-target");
-                follow(config, path, target, packet, depth - 1, left)
-            }
-            _ => None,
-        };
-        match (verdict, sure) {
-            (Some(Verdict::Unknown), _) | (Some(_), None) => unsure = true,
-            (Some(Verdict::Accepted), _) if unsure => return Some(Verdict::Unknown),
-            (Some(verdict), _) => return Some(verdict),
-            (None, _) => {}
-        }
+        _ => (Some(Verdict::Unknown), None),
     }
-    unsure.then_some(Verdict::Unknown)
+}
+
+/// Evaluation of a packet by chains that jump to each other.
+struct Walk<'c, 'a, 'p> {
+    config: &'c Config<'a>,
+    path: &'p str,
+    packet: Packet<'p>,
+    /// Rules that may still be evaluated.
+    left: usize,
+    /// True if an undecided rule accepts the packet in case it matches.
+    may_accept: bool,
+    may_drop: bool,
+}
+
+impl<'a> Walk<'_, 'a, '_> {
+    /// Returns the certain verdict of a chain with its rule, and notes the verdicts of undecided rules.
+    fn follow(&mut self, chain: &str, depth: usize) -> Option<(Verdict, &'a Item)> {
+        // False after an undecided rule that leaves the chain.
+        let mut is_inside = true;
+        let config = self.config;
+        for rule in config.chain(self.path, chain).iter().copied() {
+            let Some(left) = self.left.checked_sub(1) else {
+                (self.may_accept, self.may_drop) = (true, true);
+                return None;
+            };
+            self.left = left;
+            let matches = rule_matches(config, rule, self.packet);
+            if matches == Some(false) {
+                continue;
+            }
+            let is_sure = matches == Some(true);
+            let verdict = match rule.text("action") {
+                "accept" | "" => Some(Verdict::Accepted),
+                "drop" | "reject" | "tarpit" => Some(Verdict::Dropped),
+                "return" if is_sure => return None,
+                "return" => {
+                    is_inside = false;
+                    None
+                }
+                "jump" if depth > 0 => {
+                    let decision = self.follow(rule.text("jump-target"), depth - 1);
+                    decision.map(|(verdict, _)| verdict)
+                }
+                "jump" => {
+                    (self.may_accept, self.may_drop) = (true, true);
+                    None
+                }
+                _ => None,
+            };
+            let Some(verdict) = verdict else {
+                continue;
+            };
+            if is_sure && is_inside {
+                return Some((verdict, rule));
+            }
+            self.may_accept |= verdict == Verdict::Accepted;
+            self.may_drop |= verdict == Verdict::Dropped;
+            if is_sure {
+                return None;
+            }
+        }
+        None
+    }
 }
 
 /// Evaluates the matchers of a rule.
@@ -135,9 +189,43 @@ fn matcher_result(
         "dst-port" | "port" => Some(names_port(&value.to_string(), packet.port)),
         "connection-state" => Some(has("new")),
         "connection-nat-state" => Some(packet.is_translated && has("dstnat")),
-        "dst-address-type" if has("local") => Some(true),
+        "dst-address" => {
+            let net = value.as_prefix()?;
+            // No packet from another host has a loopback address.
+            let is_loopback = net.addr().is_loopback() && net.prefix_len() >= 8;
+            match packet.destination {
+                Some(destination) => Some(net.contains(&destination)),
+                None => is_loopback.then_some(false),
+            }
+        }
+        // A packet in clear; `in,ipsec` matches decrypted ones.
+        "ipsec-policy" => match value.to_string().as_str() {
+            "in,ipsec" => Some(false),
+            "in,none" => Some(true),
+            "out,ipsec" | "out,none" => {
+                let is_encrypted = may_be_encrypted(config, packet.destination);
+                (!is_encrypted).then(|| value.to_string() == "out,none")
+            }
+            _ => None,
+        },
+        "dst-address-type" if has("local") => Some(!packet.is_translated),
         _ => None,
     }
+}
+
+/// Returns true unless no IPsec policy encrypts packets to a destination.
+fn may_be_encrypted(config: &Config<'_>, destination: Option<IpAddr>) -> bool {
+    // A template takes any addresses.
+    let mut policies = config.enabled("/ip/ipsec/policy").into_iter();
+    policies.any(|policy| {
+        let is_used = !policy.is("template") || !config.enabled("/ip/ipsec/identity").is_empty();
+        let net = policy.get("dst-address").and_then(Value::as_prefix);
+        let covers = match (net, destination) {
+            (Some(net), Some(address)) => net.contains(&address),
+            _ => true,
+        };
+        is_used && covers
+    })
 }
 
 /// Returns true if a list of ports and ranges contains a port.

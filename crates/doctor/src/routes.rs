@@ -37,8 +37,15 @@ impl<'a> Routes<'a> {
         }
         let own = own_networks(config).into_iter();
         leads.extend(own.map(|(address, net)| (net, Lead::Own(address))));
+        leads.extend(far_hosts(config).map(|(address, net)| (net, Lead::Own(address))));
         let lengths = leads.keys().map(IpNet::prefix_len).collect();
         Self { leads, lengths }
+    }
+
+    /// Returns true if a prefix contains an own network, or that of a static route.
+    pub(crate) fn has_within(&self, net: IpNet) -> bool {
+        let mut nets = self.leads.keys();
+        nets.any(|own| net.contains(own))
     }
 
     /// Returns the longest prefix of an address, and what has it.
@@ -80,6 +87,14 @@ pub(crate) fn address(item: &Item, property: &str) -> Option<IpAddr> {
         other => other.to_string().parse().ok()?,
     };
     (!address.is_unspecified()).then_some(address)
+}
+
+/// Iterates over the hosts at the far ends of point-to-point links: `network` of addresses with a prefix length of 32.
+fn far_hosts<'a>(config: &Config<'a>) -> impl Iterator<Item = (&'a Item, IpNet)> {
+    let addresses = config.enabled("/ip/address").into_iter();
+    let hosts =
+        addresses.filter(|item| network(item, "address").is_some_and(|net| net.prefix_len() == 32));
+    hosts.filter_map(|item| Some((item, IpNet::from(address(item, "network")?))))
 }
 
 /// Returns the networks of the router's own addresses.

@@ -11,6 +11,7 @@ mod fixes;
 mod modern;
 mod nested;
 mod ppp;
+mod silent;
 mod stories;
 mod vpn;
 

@@ -162,6 +162,10 @@ impl Term {
             true => (second, items.1, self.second, items.0, self.first.property),
             false => (first, items.0, self.first, items.1, self.second.property),
         };
+        // Both ends have a weak value: the user has to decide.
+        if has_weak(source, property) {
+            return None;
+        }
         let value = shown(source, property);
         let is_secret = item.menu.property(place.property)?.sensitive;
         if !is_copied || is_secret || value.is_empty() {
@@ -225,10 +229,20 @@ fn shares_aead(first: &Item, second: &Item) -> bool {
     own.iter().any(|word| is_aead(word) && other.contains(word))
 }
 
-/// Returns true if a list of algorithms contains one that is broken.
+/// Returns true if a list of algorithms contains one that is broken, or a property has a mode of IKEv1.
 fn has_weak(item: &Item, property: &str) -> bool {
-    const WEAK: [&str; 8] = [
-        "md5", "des", "3des", "null", "modp768", "modp1024", "none", "pap",
+    const WEAK: [&str; 11] = [
+        "md5",
+        "des",
+        "3des",
+        "null",
+        "modp768",
+        "modp1024",
+        "none",
+        "pap",
+        "main",
+        "base",
+        "aggressive",
     ];
     let mut algorithms = words(item.get(property)).into_iter();
     algorithms.any(|word| WEAK.contains(&word))

@@ -318,6 +318,47 @@ fn weak_algorithms_are_never_copied_and_secrets_never_shown() {
     assert!(!format!("{found:?}").contains("battery"), "{found:?}");
 }
 
+/// Returns the commands for a property with these values at both ends.
+fn commands(property: &str, values: [&str; 2]) -> Vec<(usize, String)> {
+    let usual = {
+        [
+            "exchange-mode=ike2",
+            "pfs-group=modp2048",
+            "dh-group=modp2048",
+        ]
+        .into_iter()
+    }
+    .find(|usual| usual.starts_with(property));
+    let texts = [0, 1].map(|end: usize| {
+        let value = format!("{property}={}", values[end]);
+        IPSEC[end].replace(usual.expect(property), &value)
+    });
+    let found = between(&texts[0], &texts[1]);
+    assert!(properties(&found).contains(property), "{values:?}");
+    let fixes = found.differences.into_iter();
+    fixes.filter_map(|found| found.fix).collect()
+}
+
+#[test]
+fn no_command_weakens_an_end_and_two_weak_ends_get_none() {
+    for (property, weak, strong) in [
+        ("exchange-mode", ["main", "aggressive"], "ike2"),
+        ("exchange-mode", ["base", "main"], "ike2"),
+        ("pfs-group", ["none", "modp1024"], "modp2048"),
+        ("dh-group", ["modp768", "modp1024"], "modp2048"),
+    ] {
+        assert_eq!(commands(property, weak), [], "{weak:?}");
+        for (at, values) in [(0, [weak[0], strong]), (1, [strong, weak[1]])] {
+            let fixes = commands(property, values);
+            assert!(
+                matches!(&fixes[..], [(end, command)]
+                    if *end == at && command.ends_with(&format!("{property}={strong}"))),
+                "{values:?}: {fixes:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn nat_between_the_ends_is_said_and_is_no_difference() {
     let inside = TUNNELS[1].replace("198.51.100.1/24", "10.0.0.2/24");
@@ -347,4 +388,37 @@ fn a_thousand_tunnels_are_each_joined_to_their_own() {
     );
     assert_eq!(found.differences, []);
     assert_eq!(found.tunnels.len(), 1000);
+}
+
+#[test]
+fn a_session_needs_a_known_user_radius_or_an_address_that_leads_there() {
+    let server = "/ip/address/add address=198.51.100.1/24 interface=ether1\n\
+                  /interface/pppoe-server/server/add interface=ether2 disabled=no\n\
+                  /interface/sstp-server/server/set enabled=yes\n";
+    let provider = "/interface/pppoe-client/add name=isp interface=ether1 user=dsl password=secret disabled=no\n";
+    let cloud = "/interface/sstp-client/add name=s connect-to=vpn.example.net user=a password=secret disabled=no\n";
+    let secret = |user: &str| {
+        format!("/ppp/secret/add name={user} password=secret remote-address=10.7.0.2\n")
+    };
+    let radius = "/ppp/aaa/set use-radius=yes\n";
+    for (client, user) in [(provider, "dsl"), (cloud, "a")] {
+        let found = between(client, server);
+        assert!(
+            found.tunnels.is_empty() && found.differences.is_empty(),
+            "{found:?}"
+        );
+        let known = [server, &secret(user)].concat();
+        assert_eq!(between(client, &known).tunnels.len(), 1);
+        let by_radius = [server, radius].concat();
+        assert_eq!(between(client, &by_radius).tunnels.len(), 1);
+    }
+    let two = "/interface/pppoe-client/add name=other interface=ether3 user=dsl2 password=secret disabled=no\n";
+    let by_radius = [server, radius].concat();
+    assert!(
+        between(&[provider, two].concat(), &by_radius)
+            .tunnels
+            .is_empty()
+    );
+    let there = cloud.replace("vpn.example.net", "198.51.100.1");
+    assert!(properties(&between(&there, server)).contains("user"));
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use ipnet::IpNet;
 use menu::Item;
 
-use crate::config::{Config, shown, title, words};
+use crate::config::{Config, has, shown, title, words};
 use crate::routes::{Lead, Routes, network, own_networks};
 use crate::rule::{Rule, Severity};
 
@@ -76,7 +76,8 @@ pub(super) const NETWORK_TWICE: Rule = Rule {
             let is_host = net.prefix_len() + 1 >= net.max_prefix_len();
             // Another rule reports addresses on ports of bridges.
             let is_port = config.bridge_of(on).is_some();
-            if is_host || is_port || virtuals.contains(on) || !vrfs.is_empty() {
+            let skips = is_port || !has_own_prefix(item, net) || is_disabled(config, on);
+            if is_host || skips || virtuals.contains(on) || !vrfs.is_empty() {
                 continue;
             }
             let first = *known.entry(net).or_insert(item);
@@ -87,6 +88,21 @@ pub(super) const NETWORK_TWICE: Rule = Rule {
         }
     },
 };
+
+/// Returns true unless each interface gets another prefix (`from-pool`), or each link has the same (link-local).
+fn has_own_prefix(address: &Item, net: IpNet) -> bool {
+    let is_link_local = match net.addr() {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    !has(address, "from-pool") && !is_link_local
+}
+
+/// Returns true if an interface is disabled.
+fn is_disabled(config: &Config<'_>, interface: &str) -> bool {
+    let item = config.store().named("interface", interface);
+    item.is_some_and(|item| item.is("disabled"))
+}
 
 /// Returns first and last address of a pool's ranges.
 fn ranges(pool: &Item) -> Vec<[Ipv4Addr; 2]> {
@@ -196,7 +212,8 @@ pub(super) const QUEUE_TARGET_NOWHERE: Rule = Rule {
             let nets: Vec<_> = nets.collect();
             let is_known = |net: &IpNet| {
                 let lead = routes.towards(net.addr());
-                net.prefix_len() <= 8 || lead.is_some_and(|(net, _)| net.prefix_len() > 0)
+                let is_towards = lead.is_some_and(|(net, _)| net.prefix_len() > 0);
+                is_towards || routes.has_within(*net)
             };
             if !nets.is_empty()
                 && nets.len() == words_in(&targets)

@@ -1,47 +1,69 @@
 //! Servers behind this router, administrators, and passwords in scripts.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use menu::Item;
 
 use super::input::open;
 use crate::config::{Config, FILTER, NAT, name, shown, title};
-use crate::packet::{Packet, Verdict, chain_verdict};
+use crate::packet::{Packet, Verdict, deciding_rule};
 use crate::rule::{Rule, Severity};
 
 pub(super) const DSTNAT_BLOCKED: Rule = Rule {
     name: "dstnat-blocked",
     severity: Severity::Error,
     cause: "forward drops the translated packets: clients from outside do not reach the server",
-    mend: "accept connection-nat-state=dstnat from outside in forward, before the rule that drops",
+    mend: "accept connection-nat-state=dstnat with the server's port in forward, before the rule that drops",
     find: |config, found| {
         let wan = config.wan();
+        let own = addresses(config);
         for rule in config.chain(NAT, "dstnat") {
             let Some((protocol, port)) = service(rule) else {
                 continue;
             };
+            let destination = shown(rule, "to-addresses").parse::<IpAddr>().ok();
+            // Packets to the router itself pass input.
+            if destination.is_some_and(|address| own.contains(&address)) {
+                continue;
+            }
             let outside = wan.iter().copied().filter(|wan| arrives(config, rule, wan));
-            let mut dropped = outside.filter(|ingress| {
+            let mut dropped = outside.filter_map(|ingress| {
                 let packet = Packet {
                     ingress,
                     protocol: &protocol,
                     port,
                     is_translated: true,
+                    destination,
                 };
-                chain_verdict(config, FILTER, "forward", packet) == Some(Verdict::Dropped)
+                match deciding_rule(config, FILTER, "forward", packet) {
+                    (Some(Verdict::Dropped), Some(drop)) => Some((ingress, drop)),
+                    _ => None,
+                }
             });
-            let (Some(ingress), Some(first)) =
-                (dropped.next(), config.chain(FILTER, "forward").first())
-            else {
+            let Some((ingress, drop)) = dropped.next() else {
                 continue;
             };
             let said = format!("forward drops {protocol} port {port} from {ingress}");
+            // Other servers may be restricted to some clients: the rule accepts packets to this one.
+            let to = destination.map(|address| format!(" dst-address={address}"));
             let fix = format!(
-                "{FILTER}/add chain=forward action=accept connection-nat-state=dstnat place-before={}",
-                first.id
+                "{FILTER}/add chain=forward action=accept connection-nat-state=dstnat protocol={protocol} \
+                 dst-port={port}{} place-before={}",
+                to.unwrap_or_default(),
+                drop.id
             );
-            found.fixed(&[rule, first], said, vec![fix]);
+            found.fixed(&[rule, drop], said, vec![fix]);
         }
     },
 };
+
+/// Returns the IPv4 addresses of the router.
+fn addresses(config: &Config<'_>) -> BTreeSet<IpAddr> {
+    let items = config.enabled("/ip/address").into_iter();
+    let nets = items.filter_map(|item| item.get("address")?.as_prefix());
+    nets.map(|net| net.addr()).collect()
+}
 
 /// Returns protocol and port of translated packets; `None` if the rule names several or none.
 fn service(rule: &Item) -> Option<(String, u16)> {

@@ -34,6 +34,7 @@ pub(super) fn open<'a>(config: &Config<'a>, protocol: &str, port: u16) -> Open<'
             protocol,
             port,
             is_translated: false,
+            destination: None,
         };
         match chain_verdict(config, FILTER, "input", packet) {
             None => open.unmatched.push(ingress),

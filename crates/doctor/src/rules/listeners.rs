@@ -62,6 +62,7 @@ pub(super) fn accepting(config: &Config<'_>, ingress: &str) -> Vec<String> {
             protocol: listener.protocol,
             port: listener.port.unwrap_or_default(),
             is_translated: false,
+            destination: None,
         };
         let decided = chain_verdict(config, FILTER, "input", packet);
         !matches!(decided, Some(Verdict::Accepted | Verdict::Dropped))

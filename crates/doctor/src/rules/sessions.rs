@@ -107,7 +107,7 @@ pub(super) const TUNNEL_MTU_FRAGMENTS: Rule = Rule {
     severity: Severity::Advice,
     cause: "packets of the tunnel's MTU do not fit the link below with the tunnel's headers: each leaves in two \
             fragments, or is lost where fragments are filtered",
-    mend: "set mtu=auto, or at most what the link carries",
+    mend: "set mtu= to at most what the link carries",
     find: |config, found| {
         // Larger frames below carry larger tunnels.
         let ports = config.enabled("/interface/ethernet").into_iter();
@@ -124,6 +124,10 @@ pub(super) const TUNNEL_MTU_FRAGMENTS: Rule = Rule {
                 let (Some(unit), carried) = (tunnel.number("mtu"), below - overhead) else {
                     continue;
                 };
+                // Hosts of a bridged network send frames of 1500 bytes, and do not learn a lower MTU.
+                if config.bridge_of(tunnel.text("name")).is_some() {
+                    continue;
+                }
                 let usual = tunnel
                     .menu
                     .property("mtu")
@@ -134,7 +138,7 @@ pub(super) const TUNNEL_MTU_FRAGMENTS: Rule = Rule {
                         "{} has mtu={unit}, and the link carries {carried}",
                         title(tunnel)
                     );
-                    let fix = format!("{menu}/set {} mtu=auto", tunnel.id);
+                    let fix = format!("{menu}/set {} mtu={carried}", tunnel.id);
                     found.fixed(&[tunnel], said, vec![fix]);
                 }
             }

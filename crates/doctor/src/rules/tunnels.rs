@@ -472,6 +472,7 @@ pub(super) fn is_dropped_by_input(config: &Config<'_>, protocol: &'static str, p
             protocol,
             port,
             is_translated: false,
+            destination: None,
         };
         chain_verdict(config, FILTER, "input", packet) == Some(Verdict::Dropped)
     })

@@ -138,3 +138,50 @@ fn the_guests_port_leaves_the_switch_so_that_the_rule_sees_it() {
                     /interface/bridge/filter/add chain=forward action=drop in-interface=e\n";
     assert!(!found(wireless).contains("bridge-rule-switched"));
 }
+
+#[test]
+fn the_command_for_a_blocked_server_opens_this_server_alone() {
+    let servers = "/ip/firewall/nat/add chain=dstnat action=dst-nat protocol=tcp dst-port=8080 to-ports=80 \
+                   to-addresses=192.168.88.9\n\
+                   /ip/firewall/nat/add chain=dstnat action=dst-nat protocol=tcp dst-port=3389 \
+                   to-addresses=192.168.88.10\n\
+                   /ip/firewall/filter/add chain=forward action=drop connection-state=invalid\n\
+                   /ip/firewall/filter/add chain=forward action=accept dst-address=192.168.88.10 \
+                   src-address=203.0.113.0/24\n\
+                   /ip/firewall/filter/add chain=forward action=drop in-interface=ether1\n";
+    let fix = fixes(&[WAN, servers].concat(), "dstnat-blocked");
+    let [command] = &fix[..] else {
+        panic!("{fix:?}");
+    };
+    assert!(
+        command.contains(
+            "connection-nat-state=dstnat protocol=tcp dst-port=80 dst-address=192.168.88.9"
+        ),
+        "{command}"
+    );
+    assert!(command.ends_with("place-before=*3"), "{command}");
+}
+
+#[test]
+fn tunnels_get_the_largest_mtu_that_the_link_carries() {
+    for (tunnel, mtu) in [
+        ("gre/add name=t remote-address=198.51.100.9", 1476),
+        ("ipip/add name=t remote-address=198.51.100.9", 1480),
+        (
+            "eoip/add name=t remote-address=198.51.100.9 tunnel-id=1",
+            1458,
+        ),
+        ("vxlan/add name=t vni=7", 1450),
+        ("wireguard/add name=t", 1440),
+    ] {
+        let config = format!("/interface/{tunnel} mtu=1510\n");
+        let fix = fixes(&config, "tunnel-mtu-fragments");
+        let menu = tunnel.split('/').next().unwrap_or_default();
+        let expected = format!("/interface/{menu}/set *");
+        assert!(fix[0].starts_with(&expected), "{fix:?}");
+        assert!(fix[0].ends_with(&format!(" mtu={mtu}")), "{fix:?}");
+        let mut store = schema::store();
+        let report = script::check(&mut store, &[config, fix.join("\n")].concat());
+        assert!(report.refused.is_empty(), "{fix:?}: {:?}", report.refused);
+    }
+}

@@ -134,6 +134,59 @@ fn commands_bring_the_form_of_today() {
 }
 
 #[test]
+fn fasttrack_is_no_advice_where_queues_or_policies_come_at_run_time() {
+    for feature in [
+        "/ppp/profile/add name=limited rate-limit=10M/50M\n",
+        "/ip/dhcp-server/lease/add address=192.168.88.9 mac-address=02:00:00:00:00:09 rate-limit=1M/5M\n",
+        "/ppp/aaa/set use-radius=yes\n",
+        "/ip/ipsec/peer/add name=far passive=yes exchange-mode=ike2\n\
+         /ip/ipsec/identity/add peer=far secret=horse-battery-staple generate-policy=port-strict\n",
+    ] {
+        let found = found(&[feature, ESTABLISHED].concat());
+        assert!(!found.contains("modern-fasttrack"), "{feature}");
+    }
+}
+
+#[test]
+fn peers_with_xauth_or_l2tp_stay_with_ikev1() {
+    for ike1 in [
+        "/ip/ipsec/peer/add name=phones exchange-mode=main passive=yes\n\
+         /ip/ipsec/identity/add peer=phones auth-method=pre-shared-key-xauth secret=horse-battery-staple\n",
+        "/ip/ipsec/peer/add name=phones address=0.0.0.0/0 exchange-mode=main passive=yes\n\
+         /interface/l2tp-server/server/set enabled=yes\n",
+        "/ip/ipsec/peer/add name=office address=198.51.100.7/32 exchange-mode=main\n\
+         /interface/l2tp-client/add name=l connect-to=198.51.100.7 user=a disabled=no\n",
+        "/ip/ipsec/peer/add name=office address=198.51.100.7/32 exchange-mode=main\n\
+         /ip/ipsec/policy/add peer=office src-address=192.0.2.7/32 dst-address=198.51.100.7/32 protocol=udp \
+         dst-port=1701\n",
+    ] {
+        assert!(!found(ike1).contains("modern-ike2"), "{ike1}");
+    }
+}
+
+/// Returns the commands of a rule.
+fn commands(text: &str, rule: &str) -> Vec<String> {
+    let mut store = schema::store();
+    script::check(&mut store, text);
+    let findings = examine_by(&store, MODERN).into_iter();
+    let of_rule = findings.filter(|finding| finding.rule.name == rule);
+    of_rule.flat_map(|finding| finding.fix).collect()
+}
+
+#[test]
+fn no_command_breaks_a_tunnel_or_the_way_to_log_in() {
+    let main = [PEER, "main\n"].concat();
+    assert!(found(&main).contains("modern-ike2"));
+    assert_eq!(commands(&main, "modern-ike2"), Vec::<String>::new());
+    let services = |disabled: &str| {
+        let text = format!("/ip/service/enable www\n/ip/service/disable {disabled}\n");
+        commands(&text, "modern-encrypted-services").is_empty()
+    };
+    assert!(services("ssh,winbox"));
+    assert!(!services("ssh") && !services("winbox"));
+}
+
+#[test]
 fn old_forms_are_found_by_menu_and_property_with_their_lines() {
     let text = "# export\n/interface ethernet\nset [ find default-name=ether3 ] \\\n    master-port=ether2\n\
                 /ip ipsec peer add address=198.51.100.7/32 \\\n secret=x\n/ip/route/add gateway=1.2.3.4 routing-mark=t\n\

@@ -2,7 +2,7 @@
 
 use advise::{Client, EndText, FarEnd, Keys, Need, VPNS, Vpn, Who, candidates, figures, texts};
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::cli::output;
@@ -122,7 +122,7 @@ fn keys() -> Result<Keys, String> {
         server: pair()?,
         client: pair()?,
         preshared: STANDARD.encode(random::<32>()?),
-        secret: URL_SAFE_NO_PAD.encode(random::<24>()?),
+        secret: advise::secret(random()?),
     })
 }
 

@@ -91,10 +91,10 @@ fn join<'a>(clients: &Router<'a>, servers: &Router<'a>, service: &Service, pairs
         let remote = shown(client, "connect-to");
         let end = End::new(clients.index, client, remote, servers);
         let secret = servers.named("/ppp/secret", client.text("user"));
-        // An address tells where a client dials; without one its user does, or that it is the only client.
+        // An address tells where a client dials; without one its user does. RADIUS may know each user.
         let is_here = match end.aim {
             Aim::Hit => true,
-            Aim::Possible => secret.is_some() || is_only && !all.is_empty(),
+            Aim::Possible => secret.is_some() || asks_radius && is_only && all.len() == 1,
             Aim::Miss => secret.is_some(),
         };
         let Some(server) = choose(&all, client).filter(|_| is_here) else {
