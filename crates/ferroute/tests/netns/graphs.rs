@@ -46,7 +46,8 @@ fn graphs_show_what_was_sent_to_allowed_clients_and_survive_a_stop() {
     };
     let router = Router::start(&lab, &start);
     page_answers(&lab);
-    // 50 frames of 1,042 bytes a second: 416.8 kbit/s in each direction.
+    // At most 50 frames of 1,042 bytes a second, 416.8 kbit/s in each direction; fewer where the kernel's timers are
+    // coarse.
     let line = "ping -i 0.02 -s 1000 203.0.113.1";
     let ping = Server::start(&lab, "client", line, "bytes from");
     for path in ["/iface/ether2/", "/queue/lan/"] {
@@ -54,7 +55,7 @@ fn graphs_show_what_was_sent_to_allowed_clients_and_survive_a_stop() {
             let shown = page(path);
             ["Current In: ", "Current Out: "]
                 .iter()
-                .all(|label| (380e3..460e3).contains(&bits(&shown, label)))
+                .all(|label| (200e3..430e3).contains(&bits(&shown, label)))
         });
     }
     let index = page("/");
