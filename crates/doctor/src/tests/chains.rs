@@ -2,6 +2,7 @@
 
 use super::{WAN, found};
 use crate::config::Config;
+use crate::routes::Routes;
 
 #[test]
 fn nested_interface_lists_count_and_excluded_members_do_not() {
@@ -78,4 +79,43 @@ fn groups_of_interfaces_are_uncertain() {
     assert!(!found(&[WAN, rules].concat()).contains("input-open-wan"));
     let other = rules.replace("all-ethernet", "ether2");
     assert!(found(&[WAN, &other].concat()).contains("input-open-wan"));
+}
+
+#[test]
+fn routes_lead_to_interfaces_by_address_name_and_both() {
+    let text = "/ip/address/add address=192.168.88.1/24 interface=ether2\n\
+                /ipv6/address/add address=::1/64 from-pool=isp interface=ether2\n/ip/route\n\
+                add dst-address=10.20.0.0/16 gateway=192.168.88.2\n\
+                add dst-address=10.30.0.0/16 gateway=192.168.88.2%ether4\n\
+                add dst-address=10.40.0.0/16 gateway=ether3\nadd dst-address=10.40.0.0/16 gateway=ether5 distance=2\n\
+                add dst-address=10.50.0.0/16 blackhole=yes\n";
+    let mut store = schema::store();
+    let report = script::check(&mut store, text);
+    assert!(report.refused.is_empty(), "{:?}", report.refused);
+    let routes = Routes::of(&Config::of(&store));
+    let towards = |address: &str| {
+        let (net, _) = routes.towards(address.parse().expect("an address"))?;
+        Some(routes.interfaces(&net).join(","))
+    };
+    for (address, interfaces) in [
+        ("10.20.1.1", Some("ether2")),
+        ("10.30.1.1", Some("ether4")),
+        ("10.40.1.1", Some("ether3,ether5")),
+        ("10.50.1.1", Some("")),
+        ("10.60.1.1", None),
+        ("::7", None),
+    ] {
+        assert_eq!(towards(address).as_deref(), interfaces, "{address}");
+    }
+    let address = "10.20.1.1".parse().expect("an address");
+    assert_eq!(routes.interface_towards(address).as_deref(), Some("ether2"));
+}
+
+#[test]
+fn prefixes_of_pools_are_no_networks() {
+    let text = "/ipv6/address/add address=::1/64 from-pool=isp interface=ether2\n\
+                /ipv6/address/add address=::1/64 from-pool=isp interface=ether3\n";
+    assert!(!found(text).contains("network-twice"));
+    let fixed = text.replace("::1/64 from-pool=isp", "2001:db8::1/64");
+    assert!(found(&fixed).contains("network-twice"));
 }
