@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use doctor::config::{Config, shown};
-use doctor::routes::own_networks;
 use ipnet::IpNet;
 use menu::{Item, Value};
 
+use crate::addressing::{Addressing, number};
 use crate::ranges::{Class, Field, Ranges, STATES};
 
 /// Returns the number of an IP protocol.
@@ -28,6 +28,7 @@ const NO_MATCHERS: &[&str] = &[
     "randomise-ports",
     "reject-with",
     "same-not-by-dst",
+    "to-address",
     "to-addresses",
     "to-ports",
 ];
@@ -42,7 +43,7 @@ pub(crate) struct Names<'a> {
     protocols: ProtocolNumber,
     /// Static entries of address lists; `None` if the list has names or is filled at run time.
     lists: BTreeMap<&'a str, Option<Ranges>>,
-    local: Ranges,
+    pub(crate) addressing: Addressing,
 }
 
 /// A rule as classes of the packets that it matches.
@@ -62,37 +63,15 @@ impl<'a> Names<'a> {
         protocols: ProtocolNumber,
     ) -> Self {
         let config = Config::of(store);
-        let mut lists: BTreeMap<&str, Option<Vec<(u128, u128)>>> = BTreeMap::new();
-        for entry in config.enabled(menu_of(is_ipv6, "address-list")) {
-            let ranges = lists
-                .entry(entry.text("list"))
-                .or_insert_with(|| Some(Vec::new()));
-            match (addresses(&shown(entry, "address")), ranges.as_mut()) {
-                (Some(range), Some(ranges)) => ranges.push(range),
-                _ => *ranges = None,
-            }
-        }
-        for table in ["filter", "mangle", "raw", "nat"] {
-            for rule in config.enabled(menu_of(is_ipv6, table)) {
-                if rule.text("action").starts_with("add-") {
-                    lists.insert(rule.text("address-list"), None);
-                }
-            }
-        }
-        let local = own_networks(&config).into_iter();
-        let local = local.filter_map(|(item, _)| item.get("address")?.as_prefix());
-        let local = Ranges::new(local.map(|net| (number(net.addr()), number(net.addr()))));
-        let lists = lists
-            .into_iter()
-            .map(|(name, ranges)| (name, ranges.map(Ranges::new)));
-        let lists = lists.collect();
+        let lists = address_lists(&config, is_ipv6);
+        let addressing = Addressing::new(&config, interfaces, is_ipv6);
         Self {
             config,
             interfaces,
             is_ipv6,
             protocols,
             lists,
-            local,
+            addressing,
         }
     }
 
@@ -101,9 +80,9 @@ impl<'a> Names<'a> {
         Class::all(self.is_ipv6, self.interfaces.len())
     }
 
-    /// Returns the router's own addresses of the family.
-    pub(crate) fn local(&self) -> &Ranges {
-        &self.local
+    /// Returns first and last address of an address, prefix or range of the family.
+    pub(crate) fn addresses(&self, text: &str) -> Option<(u128, u128)> {
+        addresses(text, self.is_ipv6)
     }
 
     /// Returns the numbers of the interfaces that fulfil a condition.
@@ -128,8 +107,12 @@ impl<'a> Names<'a> {
                 Value::Not(value) => (&**value, true),
                 value => (value, false),
             };
-            let Some(fields) = self.fields(property.name, value) else {
+            let mut fields = self.fields(property.name, value);
+            if fields.is_none() {
                 matched.undecided.push(property.name);
+                fields = self.possible(property.name, value, is_negated);
+            }
+            let Some(fields) = fields else {
                 continue;
             };
             let limits = fields.into_iter().map(|(field, values)| match is_negated {
@@ -140,6 +123,22 @@ impl<'a> Names<'a> {
         }
         matched.classes.retain(|class| !class.is_empty());
         matched
+    }
+
+    /// Returns the field values that an undecided matcher possibly takes or, negated, surely refuses. `None` if it says
+    /// nothing about the fields.
+    fn possible(
+        &self,
+        property: &str,
+        value: &Value,
+        is_negated: bool,
+    ) -> Option<Vec<(Field, Ranges)>> {
+        let is_local = property == "dst-address-type" && value.to_string() == "local";
+        let addresses = match is_negated {
+            true => self.addressing.local(),
+            false => self.addressing.router(),
+        };
+        is_local.then(|| vec![(Field::Destination, addresses.clone())])
     }
 
     /// Returns the field values of a matcher; alternatives for `port`. `None` if it cannot be decided.
@@ -157,12 +156,12 @@ impl<'a> Names<'a> {
                 Field::Egress,
                 self.interfaces_that(|name| self.config.is_in(name, &text)),
             ),
-            "src-address" => one(Field::Source, Ranges::new([addresses(&text)?])),
-            "dst-address" => one(Field::Destination, Ranges::new([addresses(&text)?])),
+            "src-address" => one(Field::Source, Ranges::new([self.addresses(&text)?])),
+            "dst-address" => one(Field::Destination, Ranges::new([self.addresses(&text)?])),
             "src-address-list" => one(Field::Source, self.list(&text)?),
             "dst-address-list" => one(Field::Destination, self.list(&text)?),
-            "dst-address-type" if text == "local" && !self.local.is_empty() => {
-                one(Field::Destination, self.local.clone())
+            "dst-address-type" if text == "local" && self.addressing.is_local_complete() => {
+                one(Field::Destination, self.addressing.local().clone())
             }
             "protocol" => one(
                 Field::Protocol,
@@ -239,27 +238,47 @@ pub(crate) const fn menu_of(is_ipv6: bool, table: &str) -> &'static str {
     }
 }
 
-/// Returns an address as a number.
-pub(crate) fn number(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => u128::from(u32::from(address)),
-        IpAddr::V6(address) => u128::from(address),
+/// Returns the static entries of address lists; `None` for lists that have names or are filled at run time.
+fn address_lists<'a>(config: &Config<'a>, is_ipv6: bool) -> BTreeMap<&'a str, Option<Ranges>> {
+    let mut lists: BTreeMap<&str, Option<Vec<(u128, u128)>>> = BTreeMap::new();
+    for entry in config.enabled(menu_of(is_ipv6, "address-list")) {
+        let ranges = lists
+            .entry(entry.text("list"))
+            .or_insert_with(|| Some(Vec::new()));
+        let range = addresses(&shown(entry, "address"), is_ipv6);
+        match (range, ranges.as_mut()) {
+            (Some(range), Some(ranges)) => ranges.push(range),
+            _ => *ranges = None,
+        }
     }
+    for table in ["filter", "mangle", "raw", "nat"] {
+        for rule in config.enabled(menu_of(is_ipv6, table)) {
+            if rule.text("action").starts_with("add-") {
+                lists.insert(rule.text("address-list"), None);
+            }
+        }
+    }
+    let lists = lists.into_iter();
+    lists
+        .map(|(name, ranges)| (name, ranges.map(Ranges::new)))
+        .collect()
 }
 
-/// Returns first and last address of an address, prefix or range.
-pub(crate) fn addresses(text: &str) -> Option<(u128, u128)> {
+/// Returns first and last address of an address, prefix or range of a family.
+fn addresses(text: &str, is_ipv6: bool) -> Option<(u128, u128)> {
+    let of = |address: IpAddr| (address.is_ipv6() == is_ipv6).then(|| number(address));
     if let Some((from, to)) = text.split_once('-') {
-        return Some((number(from.parse().ok()?), number(to.parse().ok()?)));
+        return Some((of(from.parse().ok()?)?, of(to.parse().ok()?)?));
     }
     if let Ok(net) = text.parse::<IpNet>() {
-        return Some((number(net.network()), number(net.broadcast())));
+        return Some((of(net.network())?, of(net.broadcast())?));
     }
-    let address = number(text.parse().ok()?);
+    let address = of(text.parse().ok()?)?;
     Some((address, address))
 }
 
-fn ports(text: &str) -> Option<Ranges> {
+/// Returns a list of ports and ranges.
+pub(crate) fn ports(text: &str) -> Option<Ranges> {
     let ranges = text.split(',').map(|range| {
         let (from, to) = range.split_once('-').unwrap_or((range, range));
         Some((
