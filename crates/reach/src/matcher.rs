@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use doctor::config::{Config, shown};
+use doctor::config::{Config, shown, words};
 use ipnet::IpNet;
 use menu::{Item, Value};
 
@@ -45,6 +45,18 @@ pub(crate) struct Names<'a> {
     lists: BTreeMap<&'a str, Option<Ranges>>,
     pub(crate) addressing: Addressing,
 }
+
+/// Menus and properties with names of address lists that the router fills.
+const FILLED: &[(&str, &str)] = &[
+    ("/ip/dhcp-server", "address-lists"),
+    ("/ip/dhcp-server/lease", "address-lists"),
+    ("/ip/dns/static", "address-list"),
+    ("/ip/hotspot/user/profile", "address-list"),
+    ("/ipv6/dhcp-client", "prefix-address-lists"),
+    ("/ipv6/dhcp-server", "address-lists"),
+    ("/ipv6/dhcp-server/binding", "address-lists"),
+    ("/ppp/profile", "address-list"),
+];
 
 /// A rule as classes of the packets that it matches.
 #[derive(Clone, Debug)]
@@ -141,13 +153,19 @@ impl<'a> Names<'a> {
         is_local.then(|| vec![(Field::Destination, addresses.clone())])
     }
 
+    /// Returns the number of an interface; `None` for groups, VRFs and interfaces that exist only at run time.
+    fn interface(&self, name: &str) -> Option<Ranges> {
+        let number = self.interfaces_that(|own| own == name);
+        (!number.is_empty()).then_some(number)
+    }
+
     /// Returns the field values of a matcher; alternatives for `port`. `None` if it cannot be decided.
     fn fields(&self, property: &str, value: &Value) -> Option<Vec<(Field, Ranges)>> {
         let text = value.to_string();
         let one = |field, ranges| Some(vec![(field, ranges)]);
         match property {
-            "in-interface" => one(Field::Ingress, self.interfaces_that(|name| name == text)),
-            "out-interface" => one(Field::Egress, self.interfaces_that(|name| name == text)),
+            "in-interface" => one(Field::Ingress, self.interface(&text)?),
+            "out-interface" => one(Field::Egress, self.interface(&text)?),
             "in-interface-list" => one(
                 Field::Ingress,
                 self.interfaces_that(|name| self.config.is_in(name, &text)),
@@ -190,12 +208,10 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// Returns the addresses of a list. `None` for names and entries at run time: scripts and the API fill lists that
+    /// have no static entries.
     fn list(&self, name: &str) -> Option<Ranges> {
-        match self.lists.get(name) {
-            Some(ranges) => ranges.clone(),
-            // An empty list matches nothing.
-            None => Some(Ranges::new([])),
-        }
+        self.lists.get(name)?.clone()
     }
 }
 
@@ -257,6 +273,11 @@ fn address_lists<'a>(config: &Config<'a>, is_ipv6: bool) -> BTreeMap<&'a str, Op
                 lists.insert(rule.text("address-list"), None);
             }
         }
+    }
+    for (menu, property) in FILLED {
+        let items = config.enabled(menu).into_iter();
+        let names = items.flat_map(|item| words(item.get(property)));
+        lists.extend(names.map(|name| (name, None)));
     }
     let lists = lists.into_iter();
     lists

@@ -104,3 +104,59 @@ fn static_routes_lead_to_interfaces() {
     let router = accepted(&text, "ether3", "router");
     assert!(!router[0].contains("10.20."), "{router:?}");
 }
+
+#[test]
+fn lists_that_fill_at_run_time_are_undecided() {
+    let rules = "/ip/firewall/filter\nadd chain=forward action=accept src-address-list=users in-interface=ether3\n\
+                 add chain=forward action=drop in-interface=ether3\n";
+    let fixed = "/ip/firewall/address-list/add list=users address=198.51.100.7\n";
+    let base = [HOME, rules].concat();
+    assert_eq!(
+        accepted(&[&base, fixed].concat(), "ether3", "ether2"),
+        [
+            "in=ether3 out=ether2 src=198.51.100.7 dst=0.0.0.0-192.168.88.0,192.168.88.2-255.255.255.255 state=new"
+        ]
+    );
+    let unsure = "in=ether3 out=ether2 dst=0.0.0.0-192.168.88.0,192.168.88.2-255.255.255.255 state=new \
+                  ?src-address-list";
+    assert_eq!(accepted(&base, "ether3", "ether2"), [unsure]);
+    for filled in [
+        "/ppp/profile/add name=users address-list=users\n",
+        "/ip/hotspot/user/profile/add name=users address-list=users\n",
+        "/ip/dhcp-server/add name=lan interface=ether2 address-lists=others,users\n",
+        "/ip/dhcp-server/lease/add address=192.168.88.7 mac-address=02:00:00:00:00:07 address-lists=users\n",
+        "/ip/dns/static/add name=a.example type=FWD forward-to=192.0.2.1 address-list=users\n",
+        "/ip/firewall/mangle/add chain=forward action=add-src-to-address-list address-list=users\n",
+    ] {
+        let text = [&base, fixed, filled].concat();
+        assert_eq!(accepted(&text, "ether3", "ether2"), [unsure], "{filled}");
+    }
+}
+
+#[test]
+fn names_of_no_interface_are_undecided() {
+    for name in ["all-ethernet", "all-ppp", "red"] {
+        let rules = format!(
+            "/ip/firewall/filter\nadd chain=forward action=accept in-interface={name}\n\
+             add chain=forward action=drop in-interface=ether3\n"
+        );
+        let vrf = "/ip/vrf/add name=red interfaces=ether3\n";
+        let answers = accepted(&[HOME, vrf, &rules].concat(), "ether3", "ether2");
+        assert_eq!(answers.len(), 1, "{name}: {answers:?}");
+        assert!(answers[0].ends_with(" ?in-interface"), "{answers:?}");
+    }
+}
+
+#[test]
+fn a_negated_undecided_matcher_keeps_its_packets() {
+    let rules = "/ip/firewall/filter\nadd chain=forward action=accept src-address-list=!bad in-interface=ether3\n\
+                 add chain=forward action=accept dst-address-type=!local in-interface=ether4\n\
+                 add chain=forward action=drop in-interface=ether3\n\
+                 add chain=forward action=drop in-interface=ether4\n";
+    let text = [HOME, rules].concat();
+    for interface in ["ether3", "ether4"] {
+        let answers = accepted(&text, interface, "192.168.88.9");
+        assert_eq!(answers.len(), 1, "{answers:?}");
+        assert!(answers[0].contains(" ?"), "{answers:?}");
+    }
+}
