@@ -10,6 +10,7 @@
 //! that are assigned at run time.
 
 mod addressing;
+mod compare;
 mod matcher;
 mod nat;
 mod query;
@@ -19,6 +20,7 @@ mod shadow;
 mod tests;
 mod walk;
 
+pub use compare::{Acceptance, acceptance, gained};
 pub use matcher::ProtocolNumber;
 pub use query::{Mistake, Query, Router, Target};
 pub use ranges::{Class, Field, Ranges, STATES, difference};

@@ -5,6 +5,7 @@ use menu::{Store, Value};
 use crate::{Class, Mistake, Query, Router, Verdict, difference, shadowed};
 
 mod addressing;
+mod compare;
 mod translation;
 
 fn number_of(value: &Value) -> Option<u8> {
