@@ -211,14 +211,31 @@ impl<'a> Config<'a> {
             wan.extend(self.enabled(menu).iter().map(|item| item.text("name")));
         }
         for rule in self.enabled(NAT) {
-            if matches!(rule.text("action"), "masquerade" | "src-nat") {
-                wan.extend(name(rule, "out-interface"));
-                let list = name(rule, "out-interface-list").and_then(|list| self.lists.get(list));
-                wan.extend(list.into_iter().flatten());
+            // Rules for some destinations name no uplink: hairpin NAT leaves by the inside, NAT for a site by a tunnel.
+            let is_narrow = ["dst-address", "dst-address-list"]
+                .iter()
+                .any(|property| has(rule, property) && !is_negated(rule, property));
+            if is_narrow || !matches!(rule.text("action"), "masquerade" | "src-nat") {
+                continue;
+            }
+            wan.extend(name(rule, "out-interface"));
+            if let Some(list) = name(rule, "out-interface-list") {
+                wan.extend(self.members(list));
             }
         }
         wan.remove("");
         wan
+    }
+
+    /// Returns the members of an interface list, also by included lists; none of the list of all interfaces.
+    fn members(&self, list: &str) -> BTreeSet<&'a str> {
+        let listed = self.lists.values().flatten().copied();
+        let names: BTreeSet<_> = match list {
+            "all" => BTreeSet::new(),
+            _ => listed.chain(self.store.names("interface")).collect(),
+        };
+        let members = names.into_iter().filter(|name| self.is_in(name, list));
+        members.collect()
     }
 
     /// Returns the IPsec policies that encrypt.
@@ -263,6 +280,11 @@ pub fn shown(item: &Item, property: &str) -> String {
 /// Returns true if a property is set.
 pub fn has(item: &Item, property: &str) -> bool {
     item.get(property).is_some_and(|value| !value.is_empty())
+}
+
+/// Returns true if a matcher is negated.
+fn is_negated(item: &Item, property: &str) -> bool {
+    matches!(item.get(property), Some(Value::Not(_)))
 }
 
 /// Returns true if one of these properties is set.

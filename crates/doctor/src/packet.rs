@@ -183,6 +183,8 @@ fn matcher_result(
         one => one.as_str() == Some(word),
     };
     match property {
+        // `all-ethernet`, `all-ppp` and others stand for many interfaces.
+        "in-interface" if value.as_str().is_some_and(|name| name.starts_with("all-")) => None,
         "in-interface" => Some(has(packet.ingress)),
         "in-interface-list" => Some(config.is_in(packet.ingress, value.as_str()?)),
         "protocol" => Some(has(packet.protocol)),

@@ -20,32 +20,40 @@ pub enum Lead<'a> {
 /// Own networks and static routes of table main. A look-up costs as much as there are prefix lengths in use.
 #[derive(Debug)]
 pub struct Routes<'a> {
-    leads: BTreeMap<IpNet, Lead<'a>>,
+    /// Routes of each network in item order, then addresses.
+    leads: BTreeMap<IpNet, Vec<Lead<'a>>>,
     lengths: BTreeSet<u8>,
 }
 
 impl<'a> Routes<'a> {
     /// Indexes the routes and networks of a configuration.
     pub fn of(config: &Config<'a>) -> Self {
-        let mut leads = BTreeMap::new();
+        let mut leads: BTreeMap<_, Vec<_>> = BTreeMap::new();
         let routes = ["/ip/route", "/ipv6/route"].map(|menu| config.enabled(menu));
         for route in routes.into_iter().flatten() {
             let is_main = matches!(shown(route, "routing-table").as_str(), "" | "main");
             if let Some(net) = network(route, "dst-address").filter(|_| is_main) {
-                leads.insert(net, Lead::Route(route));
+                leads.entry(net).or_default().push(Lead::Route(route));
             }
         }
-        let own = own_networks(config).into_iter();
-        leads.extend(own.map(|(address, net)| (net, Lead::Own(address))));
-        leads.extend(far_hosts(config).map(|(address, net)| (net, Lead::Own(address))));
+        let own = own_networks(config).into_iter().chain(far_hosts(config));
+        for (address, net) in own {
+            leads.entry(net).or_default().push(Lead::Own(address));
+        }
         let lengths = leads.keys().map(IpNet::prefix_len).collect();
         Self { leads, lengths }
     }
 
     /// Returns true if a prefix contains an own network, or that of a static route.
     pub(crate) fn has_within(&self, net: IpNet) -> bool {
-        let mut nets = self.leads.keys();
-        nets.any(|own| net.contains(own))
+        // Prefixes are sorted by address, then by length: those within `net` follow it.
+        let mut nets = self.leads.range(net..);
+        nets.next().is_some_and(|(own, _)| net.contains(own))
+    }
+
+    /// Iterates over the networks and the destinations of routes, sorted.
+    pub fn networks(&self) -> impl Iterator<Item = &IpNet> {
+        self.leads.keys()
     }
 
     /// Returns the longest prefix of an address, and what has it.
@@ -53,22 +61,50 @@ impl<'a> Routes<'a> {
         let lengths = self.lengths.iter().rev();
         // A length of IPv6 is none of IPv4.
         let mut nets = lengths.filter_map(|len| Some(IpNet::new(to, *len).ok()?.trunc()));
-        nets.find_map(|net| Some((net, *self.leads.get(&net)?)))
+        nets.find_map(|net| Some((net, *self.leads.get(&net)?.last()?)))
     }
 
     /// Returns the name of the interface by which packets to an address leave; `None` if no static configuration says
     /// so.
-    pub(crate) fn interface_towards(&self, to: IpAddr) -> Option<String> {
-        let interface = |(_, lead)| match lead {
-            Lead::Own(address) => Ok(shown(address, "interface")),
-            Lead::Route(route) => Err(shown(route, "gateway")),
-        };
-        match interface(self.towards(to)?) {
-            Ok(interface) => Some(interface),
-            // The gateway is an interface, or an address of a network of the router.
-            Err(gateway) => match gateway.parse() {
-                Err(_) => Some(gateway),
-                Ok(gateway) => interface(self.towards(gateway)?).ok(),
+    pub fn interface_towards(&self, to: IpAddr) -> Option<String> {
+        let (net, _) = self.towards(to)?;
+        self.interfaces(&net).pop()
+    }
+
+    /// Returns the names of the interfaces of a network from [`Self::networks`]: several for several routes, such as
+    /// backup routes. Empty without gateway, and if no static configuration leads to the gateway.
+    pub fn interfaces(&self, net: &IpNet) -> Vec<String> {
+        let leads = self.leads.get(net).map_or(&[][..], |leads| leads);
+        let own = leads.iter().filter_map(|lead| match lead {
+            Lead::Own(address) => Some(shown(address, "interface")),
+            Lead::Route(_) => None,
+        });
+        let own: Vec<_> = own.collect();
+        if !own.is_empty() {
+            return own;
+        }
+        let gateways = leads.iter().map(|lead| match lead {
+            Lead::Route(route) => shown(route, "gateway"),
+            Lead::Own(_) => String::new(),
+        });
+        let interfaces = gateways.flat_map(|gateways| {
+            let gateways = gateways.split(',');
+            let interfaces = gateways.filter_map(|gateway| self.interface_of(gateway));
+            interfaces.collect::<Vec<_>>()
+        });
+        interfaces.collect()
+    }
+
+    /// Returns the interface of a gateway: an interface, an address of a network of the router, or both.
+    fn interface_of(&self, gateway: &str) -> Option<String> {
+        if let Some((_, interface)) = gateway.split_once('%') {
+            return Some(interface.to_owned());
+        }
+        match gateway.parse() {
+            Err(_) => (!gateway.is_empty()).then(|| gateway.to_owned()),
+            Ok(gateway) => match self.towards(gateway)? {
+                (_, Lead::Own(address)) => Some(shown(address, "interface")),
+                (_, Lead::Route(_)) => None,
             },
         }
     }
@@ -97,10 +133,11 @@ fn far_hosts<'a>(config: &Config<'a>) -> impl Iterator<Item = (&'a Item, IpNet)>
     hosts.filter_map(|item| Some((item, IpNet::from(address(item, "network")?))))
 }
 
-/// Returns the networks of the router's own addresses.
+/// Returns the networks of the router's own addresses, without those whose prefix a pool assigns at run time.
 pub fn own_networks<'a>(config: &Config<'a>) -> Vec<(&'a Item, IpNet)> {
     let of = |menu: &str| config.enabled(menu);
     let addresses = of("/ip/address").into_iter().chain(of("/ipv6/address"));
-    let networks = addresses.filter_map(|item| Some((item, network(item, "address")?)));
+    let fixed = addresses.filter(|item| item.text("from-pool").is_empty());
+    let networks = fixed.filter_map(|item| Some((item, network(item, "address")?)));
     networks.collect()
 }

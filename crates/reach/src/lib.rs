@@ -6,9 +6,13 @@
 //!
 //! A class has a set of values for each field: interfaces, addresses, protocol, ports, state of the connection, whether
 //! destination NAT translated the packet. Other matchers (rates, content, marks, lists that fill at run time) are not
-//! decided: an outcome names the rules that take some of its packets by such a matcher.
+//! decided: an outcome names the rules that take some of its packets by such a matcher. So are addresses of the router
+//! that are assigned at run time.
 
+mod addressing;
+mod compare;
 mod matcher;
+mod nat;
 mod query;
 mod ranges;
 mod shadow;
@@ -16,6 +20,7 @@ mod shadow;
 mod tests;
 mod walk;
 
+pub use compare::{Acceptance, acceptance, gained};
 pub use matcher::ProtocolNumber;
 pub use query::{Mistake, Query, Router, Target};
 pub use ranges::{Class, Field, Ranges, STATES, difference};

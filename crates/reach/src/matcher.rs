@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use doctor::config::{Config, shown};
-use doctor::routes::own_networks;
+use doctor::config::{Config, shown, words};
 use ipnet::IpNet;
 use menu::{Item, Value};
 
+use crate::addressing::{Addressing, number};
 use crate::ranges::{Class, Field, Ranges, STATES};
 
 /// Returns the number of an IP protocol.
@@ -28,6 +28,7 @@ const NO_MATCHERS: &[&str] = &[
     "randomise-ports",
     "reject-with",
     "same-not-by-dst",
+    "to-address",
     "to-addresses",
     "to-ports",
 ];
@@ -42,8 +43,20 @@ pub(crate) struct Names<'a> {
     protocols: ProtocolNumber,
     /// Static entries of address lists; `None` if the list has names or is filled at run time.
     lists: BTreeMap<&'a str, Option<Ranges>>,
-    local: Ranges,
+    pub(crate) addressing: Addressing,
 }
+
+/// Menus and properties with names of address lists that the router fills.
+const FILLED: &[(&str, &str)] = &[
+    ("/ip/dhcp-server", "address-lists"),
+    ("/ip/dhcp-server/lease", "address-lists"),
+    ("/ip/dns/static", "address-list"),
+    ("/ip/hotspot/user/profile", "address-list"),
+    ("/ipv6/dhcp-client", "prefix-address-lists"),
+    ("/ipv6/dhcp-server", "address-lists"),
+    ("/ipv6/dhcp-server/binding", "address-lists"),
+    ("/ppp/profile", "address-list"),
+];
 
 /// A rule as classes of the packets that it matches.
 #[derive(Clone, Debug)]
@@ -62,37 +75,15 @@ impl<'a> Names<'a> {
         protocols: ProtocolNumber,
     ) -> Self {
         let config = Config::of(store);
-        let mut lists: BTreeMap<&str, Option<Vec<(u128, u128)>>> = BTreeMap::new();
-        for entry in config.enabled(menu_of(is_ipv6, "address-list")) {
-            let ranges = lists
-                .entry(entry.text("list"))
-                .or_insert_with(|| Some(Vec::new()));
-            match (addresses(&shown(entry, "address")), ranges.as_mut()) {
-                (Some(range), Some(ranges)) => ranges.push(range),
-                _ => *ranges = None,
-            }
-        }
-        for table in ["filter", "mangle", "raw", "nat"] {
-            for rule in config.enabled(menu_of(is_ipv6, table)) {
-                if rule.text("action").starts_with("add-") {
-                    lists.insert(rule.text("address-list"), None);
-                }
-            }
-        }
-        let local = own_networks(&config).into_iter();
-        let local = local.filter_map(|(item, _)| item.get("address")?.as_prefix());
-        let local = Ranges::new(local.map(|net| (number(net.addr()), number(net.addr()))));
-        let lists = lists
-            .into_iter()
-            .map(|(name, ranges)| (name, ranges.map(Ranges::new)));
-        let lists = lists.collect();
+        let lists = address_lists(&config, is_ipv6);
+        let addressing = Addressing::new(&config, interfaces, is_ipv6);
         Self {
             config,
             interfaces,
             is_ipv6,
             protocols,
             lists,
-            local,
+            addressing,
         }
     }
 
@@ -101,9 +92,9 @@ impl<'a> Names<'a> {
         Class::all(self.is_ipv6, self.interfaces.len())
     }
 
-    /// Returns the router's own addresses of the family.
-    pub(crate) fn local(&self) -> &Ranges {
-        &self.local
+    /// Returns first and last address of an address, prefix or range of the family.
+    pub(crate) fn addresses(&self, text: &str) -> Option<(u128, u128)> {
+        addresses(text, self.is_ipv6)
     }
 
     /// Returns the numbers of the interfaces that fulfil a condition.
@@ -128,8 +119,12 @@ impl<'a> Names<'a> {
                 Value::Not(value) => (&**value, true),
                 value => (value, false),
             };
-            let Some(fields) = self.fields(property.name, value) else {
+            let mut fields = self.fields(property.name, value);
+            if fields.is_none() {
                 matched.undecided.push(property.name);
+                fields = self.possible(property.name, value, is_negated);
+            }
+            let Some(fields) = fields else {
                 continue;
             };
             let limits = fields.into_iter().map(|(field, values)| match is_negated {
@@ -142,13 +137,35 @@ impl<'a> Names<'a> {
         matched
     }
 
+    /// Returns the field values that an undecided matcher possibly takes or, negated, surely refuses. `None` if it says
+    /// nothing about the fields.
+    fn possible(
+        &self,
+        property: &str,
+        value: &Value,
+        is_negated: bool,
+    ) -> Option<Vec<(Field, Ranges)>> {
+        let is_local = property == "dst-address-type" && value.to_string() == "local";
+        let addresses = match is_negated {
+            true => self.addressing.local(),
+            false => self.addressing.router(),
+        };
+        is_local.then(|| vec![(Field::Destination, addresses.clone())])
+    }
+
+    /// Returns the number of an interface; `None` for groups, VRFs and interfaces that exist only at run time.
+    fn interface(&self, name: &str) -> Option<Ranges> {
+        let number = self.interfaces_that(|own| own == name);
+        (!number.is_empty()).then_some(number)
+    }
+
     /// Returns the field values of a matcher; alternatives for `port`. `None` if it cannot be decided.
     fn fields(&self, property: &str, value: &Value) -> Option<Vec<(Field, Ranges)>> {
         let text = value.to_string();
         let one = |field, ranges| Some(vec![(field, ranges)]);
         match property {
-            "in-interface" => one(Field::Ingress, self.interfaces_that(|name| name == text)),
-            "out-interface" => one(Field::Egress, self.interfaces_that(|name| name == text)),
+            "in-interface" => one(Field::Ingress, self.interface(&text)?),
+            "out-interface" => one(Field::Egress, self.interface(&text)?),
             "in-interface-list" => one(
                 Field::Ingress,
                 self.interfaces_that(|name| self.config.is_in(name, &text)),
@@ -157,12 +174,12 @@ impl<'a> Names<'a> {
                 Field::Egress,
                 self.interfaces_that(|name| self.config.is_in(name, &text)),
             ),
-            "src-address" => one(Field::Source, Ranges::new([addresses(&text)?])),
-            "dst-address" => one(Field::Destination, Ranges::new([addresses(&text)?])),
+            "src-address" => one(Field::Source, Ranges::new([self.addresses(&text)?])),
+            "dst-address" => one(Field::Destination, Ranges::new([self.addresses(&text)?])),
             "src-address-list" => one(Field::Source, self.list(&text)?),
             "dst-address-list" => one(Field::Destination, self.list(&text)?),
-            "dst-address-type" if text == "local" && !self.local.is_empty() => {
-                one(Field::Destination, self.local.clone())
+            "dst-address-type" if text == "local" && self.addressing.is_local_complete() => {
+                one(Field::Destination, self.addressing.local().clone())
             }
             "protocol" => one(
                 Field::Protocol,
@@ -191,12 +208,10 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// Returns the addresses of a list. `None` for names and entries at run time: scripts and the API fill lists that
+    /// have no static entries.
     fn list(&self, name: &str) -> Option<Ranges> {
-        match self.lists.get(name) {
-            Some(ranges) => ranges.clone(),
-            // An empty list matches nothing.
-            None => Some(Ranges::new([])),
-        }
+        self.lists.get(name)?.clone()
     }
 }
 
@@ -239,27 +254,52 @@ pub(crate) const fn menu_of(is_ipv6: bool, table: &str) -> &'static str {
     }
 }
 
-/// Returns an address as a number.
-pub(crate) fn number(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => u128::from(u32::from(address)),
-        IpAddr::V6(address) => u128::from(address),
+/// Returns the static entries of address lists; `None` for lists that have names or are filled at run time.
+fn address_lists<'a>(config: &Config<'a>, is_ipv6: bool) -> BTreeMap<&'a str, Option<Ranges>> {
+    let mut lists: BTreeMap<&str, Option<Vec<(u128, u128)>>> = BTreeMap::new();
+    for entry in config.enabled(menu_of(is_ipv6, "address-list")) {
+        let ranges = lists
+            .entry(entry.text("list"))
+            .or_insert_with(|| Some(Vec::new()));
+        let range = addresses(&shown(entry, "address"), is_ipv6);
+        match (range, ranges.as_mut()) {
+            (Some(range), Some(ranges)) => ranges.push(range),
+            _ => *ranges = None,
+        }
     }
+    for table in ["filter", "mangle", "raw", "nat"] {
+        for rule in config.enabled(menu_of(is_ipv6, table)) {
+            if rule.text("action").starts_with("add-") {
+                lists.insert(rule.text("address-list"), None);
+            }
+        }
+    }
+    for (menu, property) in FILLED {
+        let items = config.enabled(menu).into_iter();
+        let names = items.flat_map(|item| words(item.get(property)));
+        lists.extend(names.map(|name| (name, None)));
+    }
+    let lists = lists.into_iter();
+    lists
+        .map(|(name, ranges)| (name, ranges.map(Ranges::new)))
+        .collect()
 }
 
-/// Returns first and last address of an address, prefix or range.
-pub(crate) fn addresses(text: &str) -> Option<(u128, u128)> {
+/// Returns first and last address of an address, prefix or range of a family.
+fn addresses(text: &str, is_ipv6: bool) -> Option<(u128, u128)> {
+    let of = |address: IpAddr| (address.is_ipv6() == is_ipv6).then(|| number(address));
     if let Some((from, to)) = text.split_once('-') {
-        return Some((number(from.parse().ok()?), number(to.parse().ok()?)));
+        return Some((of(from.parse().ok()?)?, of(to.parse().ok()?)?));
     }
     if let Ok(net) = text.parse::<IpNet>() {
-        return Some((number(net.network()), number(net.broadcast())));
+        return Some((of(net.network())?, of(net.broadcast())?));
     }
-    let address = number(text.parse().ok()?);
+    let address = of(text.parse().ok()?)?;
     Some((address, address))
 }
 
-fn ports(text: &str) -> Option<Ranges> {
+/// Returns a list of ports and ranges.
+pub(crate) fn ports(text: &str) -> Option<Ranges> {
     let ranges = text.split(',').map(|range| {
         let (from, to) = range.split_once('-').unwrap_or((range, range));
         Some((

@@ -1,14 +1,13 @@
 //! Questions: packets from somewhere to somewhere.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
 use doctor::config::shown;
-use doctor::routes::own_networks;
-use menu::{Item, Store};
+use menu::Store;
 
-use crate::matcher::{Names, ProtocolNumber, addresses, menu_of};
+use crate::addressing::address;
+use crate::matcher::{Names, ProtocolNumber, menu_of};
+use crate::nat::Translation;
 use crate::ranges::{Class, Field, Ranges, STATES};
-use crate::walk::{Flow, Outcome, TooManyClasses, Verdict, Walk, rules};
+use crate::walk::{Flow, Outcome, TooManyClasses, Verdict, Walk};
 
 /// Packets that a question is about.
 #[derive(Clone, Debug)]
@@ -30,6 +29,17 @@ pub enum Target {
     Router,
     /// Packets through the router: chain `forward`.
     Beyond,
+}
+
+/// A question with resolved names.
+struct Question {
+    /// Packets before translation.
+    class: Class,
+    target: Target,
+    /// Destinations after translation.
+    to: Ranges,
+    /// Interfaces by which the packets leave after translation.
+    egress: Ranges,
 }
 
 /// A question that has no answer.
@@ -80,9 +90,10 @@ impl<'a> Router<'a> {
     /// # Errors
     /// [`Mistake`] if the question has no answer.
     pub fn ask(&self, query: &Query) -> Result<Vec<Outcome>, Mistake> {
-        let (class, target, to) = self.begin(query)?;
+        let question = self.begin(query)?;
+        let (target, to, egress) = (question.target, question.to, question.egress);
         let start = Flow {
-            class,
+            class: question.class,
             unsure: Vec::new(),
             translation: None,
         };
@@ -99,9 +110,10 @@ impl<'a> Router<'a> {
             .collect();
         let mut outcomes = raw.outcomes;
         outcomes.retain(|outcome| outcome.verdict == Verdict::Drop);
-        let flows = self.translate(flows);
+        let flows = Translation::of(names, target, flows)?;
         let flows = flows.into_iter().filter_map(|mut flow| {
             flow.class = flow.class.limited(Field::Destination, &to);
+            flow.class = flow.class.limited(Field::Egress, &egress);
             (!flow.class.is_empty()).then_some(flow)
         });
         let chain = match target {
@@ -119,8 +131,8 @@ impl<'a> Router<'a> {
         Ok(outcomes)
     }
 
-    /// Returns the packets of a question before translation, where they go, and the destinations after it.
-    fn begin(&self, query: &Query) -> Result<(Class, Target, Ranges), Mistake> {
+    /// Resolves the names of a question.
+    fn begin(&self, query: &Query) -> Result<Question, Mistake> {
         let names = &self.names;
         let all = names.all();
         let state = STATES.iter().position(|state| *state == query.state);
@@ -129,16 +141,21 @@ impl<'a> Router<'a> {
             .clone()
             .limited(Field::State, &Ranges::single(state as u128));
         let class = self.source(class, &query.from)?;
-        let translated = class.limited(Field::Translated, &Ranges::single(0));
+        let class = class.limited(Field::Translated, &Ranges::single(0));
         if query.to == "router" {
-            let local = match names.local().is_empty() {
-                true => all.values(Field::Destination).clone(),
-                false => names.local().clone(),
-            };
-            return Ok((translated, Target::Router, local));
+            return Ok(Question {
+                class,
+                target: Target::Router,
+                to: names.addressing.router().clone(),
+                egress: all.values(Field::Egress).clone(),
+            });
         }
-        let (to, egress) = match addresses(&query.to) {
-            Some(range) => (Ranges::new([range]), self.interfaces_towards(range)),
+        let (to, egress) = match names.addresses(&query.to) {
+            Some(range) => {
+                let to = Ranges::new([range]);
+                let egress = names.addressing.interfaces_towards(&to);
+                (to, egress)
+            }
             None => {
                 let number = names.interfaces_that(|name| name == query.to);
                 if number.is_empty() {
@@ -147,20 +164,21 @@ impl<'a> Router<'a> {
                 (all.values(Field::Destination).clone(), number)
             }
         };
-        let to = to.subtract(names.local());
-        Ok((
-            translated.limited(Field::Egress, &egress),
-            Target::Beyond,
-            to,
-        ))
+        Ok(Question {
+            class: class.limited(Field::Egress, &egress),
+            target: Target::Beyond,
+            to: to.subtract(names.addressing.local()),
+            egress,
+        })
     }
 
     /// Limits a class to packets from an interface, list or network.
     fn source(&self, class: Class, from: &str) -> Result<Class, Mistake> {
         let names = &self.names;
-        if let Some(range) = addresses(from) {
-            let behind = self.interfaces_towards(range);
-            let class = class.limited(Field::Source, &Ranges::new([range]));
+        if let Some(range) = names.addresses(from) {
+            let range = Ranges::new([range]);
+            let behind = names.addressing.interfaces_towards(&range);
+            let class = class.limited(Field::Source, &range);
             return Ok(class.limited(Field::Ingress, &behind));
         }
         let wan = names.config.wan();
@@ -187,105 +205,14 @@ impl<'a> Router<'a> {
         let routes = routes.filter(|route| shown(route, "dst-address").ends_with("/0"));
         let interfaces = routes.flat_map(|route| {
             let gateway = shown(route, "gateway");
-            let numbers = match addresses(&gateway) {
-                Some(range) => self.interfaces_towards(range),
-                None => names.interfaces_that(|name| name == gateway),
+            let on = gateway.split_once('%').map_or(&*gateway, |(_, on)| on);
+            let numbers = match names.addresses(on) {
+                Some(range) => names.addressing.interfaces_towards(&Ranges::new([range])),
+                None => names.interfaces_that(|name| name == on),
             };
             numbers.iter().collect::<Vec<_>>()
         });
         Ranges::new(interfaces)
-    }
-
-    /// Returns the interfaces whose own networks overlap a range of addresses. If there are none: the interfaces of the
-    /// outside, or all.
-    fn interfaces_towards(&self, range: (u128, u128)) -> Ranges {
-        let names = &self.names;
-        let asked = Ranges::new([range]);
-        let networks = own_networks(&names.config).into_iter();
-        let fitting = networks.filter(|(_, net)| {
-            let own = addresses(&net.to_string());
-            own.is_some_and(|own| !Ranges::new([own]).intersect(&asked).is_empty())
-        });
-        let fitting: Vec<_> = fitting.map(|(item, _)| item.text("interface")).collect();
-        if !fitting.is_empty() {
-            return names.interfaces_that(|name| fitting.contains(&name));
-        }
-        let wan = names.config.wan();
-        match wan.is_empty() {
-            true => names.interfaces_that(|_| true),
-            false => names.interfaces_that(|name| wan.contains(name)),
-        }
-    }
-
-    /// Applies the rules of `dstnat` with fixed targets; connections that are not new keep their addresses.
-    fn translate(&self, mut flows: Vec<Flow>) -> Vec<Flow> {
-        let names = &self.names;
-        let new = Ranges::single(0);
-        let mut done = Vec::new();
-        for rule in rules(names, menu_of(names.is_ipv6, "nat"), "dstnat") {
-            let matched = names.matched(rule);
-            for class in &matched.classes {
-                let class = class.clone().limited(Field::State, &new);
-                let mut rest = Vec::new();
-                for flow in std::mem::take(&mut flows) {
-                    let Some(both) = flow.class.intersect(&class) else {
-                        rest.push(flow);
-                        continue;
-                    };
-                    let others = flow.class.subtract(&class).into_iter();
-                    rest.extend(others.map(|class| Flow {
-                        class,
-                        ..flow.clone()
-                    }));
-                    let mut taken = Flow {
-                        class: both,
-                        ..flow
-                    };
-                    if let Some(matcher) = matched.undecided.first() {
-                        rest.push(taken.clone());
-                        taken.unsure.push(((rule.menu.path, rule.id), matcher));
-                    }
-                    done.push(self.rewritten(taken, rule));
-                }
-                flows = rest;
-            }
-        }
-        done.extend(flows);
-        done
-    }
-
-    /// Returns a flow with the destination that a rule of NAT gives it.
-    fn rewritten(&self, mut flow: Flow, rule: &Item) -> Flow {
-        let target = match rule.text("action") {
-            "dst-nat" | "netmap" => Some(addresses(&shown(rule, "to-addresses"))),
-            "redirect" => None,
-            _ => return flow,
-        };
-        let all = self.names.all();
-        let addresses = match target {
-            Some(Some(range)) => Ranges::new([range]),
-            Some(None) => flow.class.values(Field::Destination).clone(),
-            None => self.names.local().clone(),
-        };
-        flow.class = flow.class.with(Field::Destination, addresses);
-        if let Ok(port) = shown(rule, "to-ports").parse::<u16>() {
-            flow.class = flow
-                .class
-                .with(Field::DestinationPort, Ranges::single(port.into()));
-        }
-        // The route follows the new destination.
-        flow.class = flow.class.with(Field::Translated, Ranges::single(1));
-        let egress = self.egress(&flow.class, &all);
-        flow.class = flow.class.with(Field::Egress, egress);
-        flow.translation = Some((rule.menu.path, rule.id));
-        flow
-    }
-
-    fn egress(&self, class: &Class, all: &Class) -> Ranges {
-        match class.values(Field::Destination).iter().next() {
-            Some(range) => self.interfaces_towards(range),
-            None => all.values(Field::Egress).clone(),
-        }
     }
 
     /// Describes a class by the fields that are limited, such as `in=ether1 protocol=tcp dst-port=80`.
@@ -299,7 +226,7 @@ impl<'a> Router<'a> {
                 .and_then(|at| self.names.interfaces.get(at));
             name.cloned().unwrap_or_default()
         };
-        let address = |number: u128| self.address(number);
+        let address = |number: u128| address(number, self.names.is_ipv6).to_string();
         let protocol = |number: u128| {
             let number = u8::try_from(number).unwrap_or_default();
             protocol_name(number).map_or_else(|| number.to_string(), str::to_owned)
@@ -331,14 +258,6 @@ impl<'a> Router<'a> {
             words.push("all packets".to_owned());
         }
         words.join(" ")
-    }
-
-    fn address(&self, number: u128) -> String {
-        let address = match self.names.is_ipv6 {
-            true => IpAddr::V6(Ipv6Addr::from(number)),
-            false => IpAddr::V4(Ipv4Addr::from(number as u32)),
-        };
-        address.to_string()
     }
 
     /// Returns the number of an interface.

@@ -58,6 +58,22 @@ impl Ranges {
         Self(both)
     }
 
+    /// Returns true if both sets have a number.
+    fn meets(&self, other: &Self) -> bool {
+        let (mut own, mut theirs) = (self.0.iter(), other.0.iter());
+        let (mut left, mut right) = (own.next(), theirs.next());
+        while let (Some(one), Some(another)) = (left, right) {
+            if one.0.max(another.0) <= one.1.min(another.1) {
+                return true;
+            }
+            match one.1 < another.1 {
+                true => left = own.next(),
+                false => right = theirs.next(),
+            }
+        }
+        false
+    }
+
     /// Returns the numbers of this set that the other one lacks.
     pub fn subtract(&self, other: &Self) -> Self {
         let mut rest = Vec::new();
@@ -167,13 +183,21 @@ impl Class {
 
     /// Returns the packets of both classes; `None` if there are none.
     pub fn intersect(&self, other: &Self) -> Option<Self> {
-        let fields = std::array::from_fn(|at| self.0[at].intersect(&other.0[at]));
-        Some(Self(fields)).filter(|class| !class.is_empty())
+        self.meets(other)
+            .then(|| Self(std::array::from_fn(|at| self.0[at].intersect(&other.0[at]))))
+    }
+
+    /// Returns true if a packet is in both classes.
+    fn meets(&self, other: &Self) -> bool {
+        self.0
+            .iter()
+            .zip(&other.0)
+            .all(|(own, other)| own.meets(other))
     }
 
     /// Returns disjoint classes of the packets that the other class lacks.
     pub fn subtract(&self, other: &Self) -> Vec<Self> {
-        if self.intersect(other).is_none() {
+        if !self.meets(other) {
             return vec![self.clone()];
         }
         let mut rest = Vec::new();
@@ -195,6 +219,9 @@ impl Class {
 pub fn difference(classes: &[Class], others: &[Class], limit: usize) -> Option<Vec<Class>> {
     let mut rest = classes.to_vec();
     for other in others {
+        if !rest.iter().any(|class| class.meets(other)) {
+            continue;
+        }
         rest = rest
             .iter()
             .flat_map(|class| class.subtract(other))
@@ -230,6 +257,7 @@ mod tests {
             let (a, b) = (sets(&mut seed), sets(&mut seed));
             let (both, rest) = (a.intersect(&b), a.subtract(&b));
             for value in 0..80 {
+                assert_eq!(a.meets(&b), !both.is_empty());
                 assert_eq!(both.contains(value), a.contains(value) && b.contains(value));
                 assert_eq!(
                     rest.contains(value),

@@ -7,7 +7,7 @@ use crate::ranges::{Class, Field, Ranges};
 
 /// Maximum number of classes, and maximum depth of jumps.
 pub const MAX_CLASSES: usize = 20_000;
-const MAX_DEPTH: usize = 8;
+pub(crate) const MAX_DEPTH: usize = 8;
 
 /// What rules decide about packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +168,7 @@ pub(crate) fn rules<'a>(names: &Names<'a>, menu: &str, chain: &str) -> Vec<&'a I
 }
 
 /// Splits flows into packets of a class, and others.
-fn split(flows: Vec<Flow>, class: &Class) -> (Vec<Flow>, Vec<Flow>) {
+pub(crate) fn split(flows: Vec<Flow>, class: &Class) -> (Vec<Flow>, Vec<Flow>) {
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for flow in flows {
         match flow.class.intersect(class) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use doctor::config::title;
 use menu::{Store, visible};
-use reach::{Class, MAX_CLASSES, Mistake, Outcome, Query, Router, RuleId, Verdict};
+use reach::{MAX_CLASSES, Mistake, Outcome, Query, Router, RuleId, Verdict};
 use router::firewall::{protocol_name, protocol_number};
 use script::Report;
 
@@ -146,14 +146,6 @@ fn shadow(file: &File, is_ipv6: bool) -> Result<u8, String> {
     Ok(if count == 0 { 0 } else { EXIT_FOUND })
 }
 
-/// Returns the classes that certainly or possibly get through.
-fn accepted(outcomes: &[Outcome]) -> Vec<Class> {
-    let accepted = outcomes
-        .iter()
-        .filter(|outcome| outcome.verdict == Verdict::Accept);
-    accepted.map(|outcome| outcome.flow.class.clone()).collect()
-}
-
 /// Prints the packets that only one of two files lets through.
 fn compare(first: &File, second: &File, query: &Query) -> Result<u8, String> {
     let interfaces = Router::interfaces(&[&first.store, &second.store]);
@@ -166,23 +158,16 @@ fn compare(first: &File, second: &File, query: &Query) -> Result<u8, String> {
         ("no more", &old, &new, first, &routers[0]),
         ("now", &new, &old, second, &routers[1]),
     ] {
-        let others = accepted(other);
-        for outcome in own
-            .iter()
-            .filter(|outcome| outcome.verdict == Verdict::Accept)
-        {
-            let classes = [outcome.flow.class.clone()];
-            let rest = reach::difference(&classes, &others, MAX_CLASSES);
-            for class in rest.ok_or_else(|| mistake(Mistake::TooManyClasses))? {
-                opened += usize::from(word == "now");
-                let shown = router.describe(&class, protocol_name);
-                output::line(format_args!("{word}: {}", visible(&shown)))?;
-                output::line(format_args!(
-                    "    by {}: {}",
-                    file.name,
-                    file.reason(outcome)
-                ))?;
-            }
+        let gained = reach::gained(own, other).map_err(|error| mistake(error.into()))?;
+        for (outcome, class) in gained {
+            opened += usize::from(word == "now");
+            let shown = router.describe(&class, protocol_name);
+            output::line(format_args!("{word}: {}", visible(&shown)))?;
+            output::line(format_args!(
+                "    by {}: {}",
+                file.name,
+                file.reason(outcome)
+            ))?;
         }
     }
     output::line(format_args!(
@@ -193,7 +178,7 @@ fn compare(first: &File, second: &File, query: &Query) -> Result<u8, String> {
 
 #[cfg(test)]
 mod tests {
-    use reach::{Field, Ranges};
+    use reach::{Class, Field, Ranges};
 
     use super::*;
     use crate::command::trace::{OfflineRouter, question, text, verdict};
