@@ -16,13 +16,15 @@ mod nat;
 mod query;
 mod ranges;
 mod shadow;
+mod target;
 #[cfg(test)]
 mod tests;
 mod walk;
 
 pub use compare::{Acceptance, acceptance, gained};
 pub use matcher::ProtocolNumber;
-pub use query::{Mistake, Query, Router, Target};
+pub use query::{Mistake, Query, Router};
 pub use ranges::{Class, Field, Ranges, STATES, difference};
 pub use shadow::{Shadowed, shadowed};
+pub use target::Target;
 pub use walk::{Flow, MAX_CLASSES, Outcome, RuleId, TooManyClasses, Verdict};

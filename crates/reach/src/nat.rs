@@ -4,8 +4,8 @@ use doctor::config::shown;
 use menu::Item;
 
 use crate::matcher::{Names, menu_of, ports};
-use crate::query::Target;
 use crate::ranges::{Class, Field, Ranges};
+use crate::target::Target;
 use crate::walk::{Flow, MAX_CLASSES, MAX_DEPTH, TooManyClasses, rules, split};
 
 /// Maximum effort: each visited rule costs [`RULE_COST`], and 1 for each flow.

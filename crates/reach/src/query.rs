@@ -7,6 +7,7 @@ use crate::addressing::address;
 use crate::matcher::{Names, ProtocolNumber, menu_of};
 use crate::nat::Translation;
 use crate::ranges::{Class, Field, Ranges, STATES};
+use crate::target::Target;
 use crate::walk::{Flow, Outcome, TooManyClasses, Verdict, Walk};
 
 /// Packets that a question is about.
@@ -20,15 +21,6 @@ pub struct Query {
     pub state: String,
     /// True for IPv6.
     pub is_ipv6: bool,
-}
-
-/// Part of the walk that decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Packets for the router: chain `input`.
-    Router,
-    /// Packets through the router: chain `forward`.
-    Beyond,
 }
 
 /// A question with resolved names.

@@ -100,7 +100,7 @@ pub(crate) fn begin(turn: &mut Turn<'_>, test: &Test) -> Result<u64, Reason> {
 /// Returns the progress of a test.
 ///
 /// # Errors
-/// The router has no such test any more.
+/// The test has ended, and the router has deleted its state.
 pub(crate) fn progress(turn: &mut Turn<'_>, ticket: u64) -> Result<BandwidthProgress, Reason> {
     let tests = turn.router.bandwidth_tests();
     let progress = tests.and_then(|tests| tests.test_progress(ticket));
@@ -115,7 +115,7 @@ fn sample(turn: &mut Turn<'_>) -> bound::Sample {
     bound::Sample::read(turn.store, turn.router, workers)
 }
 
-/// Stops and forgets a test, if there is one.
+/// Stops the running test, and deletes its state.
 pub(crate) fn forget(turn: &mut Turn<'_>, ticket: &mut Option<u64>) {
     if let (Some(ticket), Some(tests)) = (ticket.take(), turn.router.bandwidth_tests()) {
         tests.forget_test(ticket);

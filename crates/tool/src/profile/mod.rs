@@ -33,7 +33,7 @@ pub(crate) struct Profile;
 /// The workers to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Selection {
-    /// The sum of all workers, with the other threads of the router.
+    /// All workers together, with control and the other threads of the router.
     Total,
     /// Each worker.
     All,

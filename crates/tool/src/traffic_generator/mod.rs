@@ -39,10 +39,10 @@ pub(crate) struct Quick;
 struct RunningTest {
     arguments: Vec<(&'static str, Value)>,
     has_begun: bool,
-    /// Number of the next update, and the figures of the last one.
+    /// Number of the next update. `before`: figures of the latest update.
     sequence: u64,
     before: Sample,
-    /// The figures of the update before the last one.
+    /// Figures of the update before `before`.
     earlier: Sample,
     updated: Duration,
     /// All frames were sent at the last update: the next one is the last.
