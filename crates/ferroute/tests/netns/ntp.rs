@@ -94,9 +94,13 @@ fn the_router_takes_the_time_from_chronyd_and_not_from_the_machine() {
     let log = router.exec("/log/print without-paging");
     assert!(log.contains("ntp change time by"), "{log}");
     let shown = router.value("/system/clock/print", "", "time");
+    // The hour may have turned since.
+    let is_late = |time: &str| time.get(..2).is_some_and(|minute| minute >= "50");
+    let has_turned = is_late(&minutes) && !is_late(shown.get(3..).unwrap_or_default());
+    let expected = (other + u32::from(has_turned)) % 24;
     assert!(
-        shown.starts_with(&format!("{other:02}:")),
-        "{shown} is not about {other}"
+        shown.starts_with(&format!("{expected:02}:")),
+        "{shown} is not about {expected}:{minutes}"
     );
 }
 

@@ -8,8 +8,8 @@ use menu::{Row, Value};
 use crate::ping::{number, time};
 
 /// Adds the cells of an interval between two figures. `overdue`: number of frames whose deadline for a return had
-/// passed, at the begin and the end of the interval; missing ones are lost. Latencies are those since the start. Figures
-/// of a test that began anew count as 0.
+/// passed, at the begin and the end of the interval; missing ones are lost. Latencies are those since the start.
+/// Figures of a test that began anew count as 0.
 pub fn figure_cells(
     row: &mut Row,
     before: &Figures,
