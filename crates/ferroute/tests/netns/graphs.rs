@@ -77,7 +77,8 @@ fn graphs_show_what_was_sent_to_allowed_clients_and_survive_a_stop() {
 
     let daily = || {
         let shown = page("/queue/lan/");
-        let daily = shown.split("Daily").nth(1).unwrap_or_default().to_owned();
+        // The last time in the title of the picture, before its figures.
+        let daily = shown.split("Daily").last().unwrap_or_default().to_owned();
         bits(&daily, "Max In: ")
     };
     until("a minute has passed", || daily() > 1e3);
