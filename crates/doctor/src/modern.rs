@@ -232,7 +232,9 @@ const RAW_BLOCKLIST: Rule = advice(
                     "limit",
                 ],
             );
-            let is_listed = matches!(rule.get("src-address-list"), Some(value) if !matches!(value, Value::Not(_)) && !value.is_empty());
+            let list = rule.get("src-address-list");
+            let is_listed =
+                list.is_some_and(|value| !matches!(value, Value::Not(_)) && !value.is_empty());
             if rule.text("action") == "drop"
                 && is_plain
                 && is_listed

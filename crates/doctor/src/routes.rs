@@ -95,7 +95,7 @@ impl<'a> Routes<'a> {
         interfaces.collect()
     }
 
-    /// Returns the interface of a gateway: an interface, an address of a network of the router, or both.
+    /// Returns the interface towards a gateway such as `ether1`, `192.0.2.1` or `192.0.2.1%ether1`.
     fn interface_of(&self, gateway: &str) -> Option<String> {
         if let Some((_, interface)) = gateway.split_once('%') {
             return Some(interface.to_owned());

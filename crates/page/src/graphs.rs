@@ -86,7 +86,7 @@ pub fn chart_section(chart: &Chart<'_>) -> String {
     text
 }
 
-/// Returns a chart as SVG 1.1: the first value as an area, the second one as a line.
+/// Returns a chart as SVG 1.1: an area for the first value of each sample, a line for the second value.
 pub fn chart_svg(chart: &Chart<'_>) -> String {
     let most = chart.samples.iter().flatten().copied().max().unwrap_or(0);
     let scale = match chart.unit {

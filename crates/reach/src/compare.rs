@@ -1,4 +1,4 @@
-//! Packets that one configuration lets through and another one does not.
+//! Comparison of two configurations: packets that only the rules of one configuration accept.
 
 use crate::ranges::{Class, difference};
 use crate::walk::{MAX_CLASSES, Outcome, TooManyClasses, Verdict};

@@ -65,7 +65,7 @@ pub(crate) enum BenchPart {
     Table(Table),
     /// Measure a device between two ports of this machine: throughput, latency, loss, bursts (RFC 2544, RFC 8219).
     Through(Through),
-    /// Bring up L2TP or PPTP sessions between two routers, and print setup rate and memory.
+    /// Bring up L2TP, PPTP, SSTP or OpenVPN sessions between two routers, and print setup rate and memory.
     Tunnels(Tunnels),
     /// Compare tunnels between two routers: throughput, CPU, overhead, MTU and latency.
     Vpn(Vpn),

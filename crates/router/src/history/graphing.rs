@@ -1,4 +1,4 @@
-//! Settings of `/tool/graphing`: what has graphs, who may see them, and how often they are stored.
+//! Settings of `/tool/graphing`: graphed interfaces and queues, permitted clients, interval of writing to disk.
 
 use core::net::IpAddr;
 

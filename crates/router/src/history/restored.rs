@@ -7,7 +7,7 @@ use super::{
     Rate, Series, Span,
 };
 
-/// The records of a span from the first to the last time; `None` for times without a record.
+/// Records of a time span, one entry per minute or hour; `None` without a record.
 struct Timeline<'a>(Vec<Option<&'a HistoryRecord>>);
 
 impl<'a> Timeline<'a> {
@@ -117,7 +117,7 @@ fn restored<const W: usize>(
     Series::restored(minutes, hours, pending)
 }
 
-/// Returns the names of a list in both timelines, those of the last day first, at most `most`.
+/// Returns at most `most` names of a list in both timelines; names of the last day come first.
 fn known<'a>(
     timelines: [&Timeline<'a>; 2],
     list: impl Fn(&'a HistoryRecord) -> &'a [(String, Rate)],

@@ -23,6 +23,11 @@ const PORT_RUNS: u32 = 11;
 /// # Errors
 /// A measurement fails, the machine does not permit it, or a file cannot be written.
 pub(super) fn run(asked: &Table) -> Result<(), String> {
+    if let Some(config) = &asked.config {
+        // The measurements before that of the configuration take minutes.
+        let found = std::fs::metadata(config);
+        found.map_err(|error| format!("{}: {error}", config.display()))?;
+    }
     let mut tables = Vec::new();
     for via in carriers(asked)? {
         match via.driver() {

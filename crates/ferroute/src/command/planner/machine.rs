@@ -48,7 +48,7 @@ impl Machine {
         Ok(Self { ports, forwarding })
     }
 
-    /// Returns the names of the devices, each in a group of its own.
+    /// Returns the names of the devices as groups of one port.
     pub(super) fn names(&self) -> Vec<[&str; 1]> {
         self.ports.iter().map(|(name, _)| [&**name]).collect()
     }

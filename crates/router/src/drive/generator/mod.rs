@@ -218,7 +218,7 @@ impl Control {
         Ok(())
     }
 
-    /// Duration of the last test, or of the running one until now.
+    /// Returns the duration of the latest test; of a running test, the time since its start.
     fn generator_age(&self) -> Duration {
         let test = &self.instruments.generator;
         test.ended.unwrap_or(self.now).saturating_since(test.began)

@@ -449,7 +449,7 @@ fn number_of(bytes: &[u8]) -> u128 {
         .fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
 
-/// True for a MAC address with a mask other than all ones.
+/// Returns true if a MAC address has a mask with zero bits.
 fn has_mask(value: &Value) -> bool {
     list(value).into_iter().any(|value| match value {
         Value::Tuple("/", parts) => !matches!(

@@ -97,7 +97,7 @@ impl Simples {
         })
     }
 
-    /// Returns the bytes that queues passed: those with these names, then others if `all` is true, at most `most`.
+    /// Returns the bytes of at most `most` queues: named queues first, then all other queues if `all` is true.
     pub(super) fn totals<'a>(
         &self,
         named: impl Iterator<Item = &'a str>,
