@@ -240,10 +240,10 @@ impl<'a> Router<'a> {
         ];
         for (word, field, show, is_listed) in fields {
             if is_limited(field) {
-                words.push(format!(
-                    "{word}={}",
-                    list(class.values(field), show, is_listed)
-                ));
+                // Names of protocols have no order that a reader knows.
+                let end: Show<'_> = if word == "protocol" { &number } else { show };
+                let shown = list(class.values(field), show, end, is_listed);
+                words.push(format!("{word}={shown}"));
             }
         }
         if words.is_empty() {
@@ -262,12 +262,12 @@ impl<'a> Router<'a> {
 /// Converts a number of a field to text.
 type Show<'a> = &'a dyn Fn(u128) -> String;
 
-/// Shows a set of values: each number, or ranges.
-fn list(values: &Ranges, show: Show<'_>, is_listed: bool) -> String {
+/// Shows a set of values: single ones by `show`, the ends of ranges by `end`; if `is_listed`, each value by `show`.
+fn list(values: &Ranges, show: Show<'_>, end: Show<'_>, is_listed: bool) -> String {
     let ranges = values.iter().map(|(from, to)| match from == to {
         true => show(from),
         false if is_listed => (from..=to).map(show).collect::<Vec<_>>().join(","),
-        false => format!("{}-{}", show(from), show(to)),
+        false => format!("{}-{}", end(from), end(to)),
     });
     ranges.collect::<Vec<_>>().join(",")
 }
